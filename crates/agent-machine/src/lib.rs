@@ -1,0 +1,1 @@
+//! An engine for LLM agents built from explicit state machines

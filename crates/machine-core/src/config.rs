@@ -1,0 +1,248 @@
+//! Limits and policies: everything a host chooses, with its default.
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Text;
+use crate::access::PathRules;
+
+/// A session's configuration. Shared; changed by the command `Configure`, from the next turn on (J06).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// What a request is made with, unless a gate says otherwise.
+    pub request: RequestDefaults,
+    /// Which questions the host wants to be asked.
+    pub ask: Questions,
+    /// What a turn may do.
+    pub turn: TurnLimits,
+    /// How failed attempts are repeated.
+    pub retry: Retry,
+    /// How calls run.
+    pub calls: CallLimits,
+    /// What the inbox holds.
+    pub inbox: InboxLimits,
+}
+
+/// What a request is made with (T03, T21).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RequestDefaults {
+    /// System text.
+    pub system: Text,
+    /// The tools on offer.
+    pub tools: Arc<[ToolSpec]>,
+    /// Model and settings.
+    pub settings: Arc<Settings>,
+}
+
+/// A tool as it is offered to the model.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolSpec {
+    /// Its name, `[A-Za-z0-9_-]{1,64}`.
+    pub name: Text,
+    /// For the model.
+    pub description: Text,
+    /// JSON Schema of its arguments, as text.
+    pub parameters: Text,
+}
+
+/// Settings of a request that are not the loop's business.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The model's name.
+    pub model: Text,
+    /// Further settings, a JSON object as text.
+    pub extra: Option<Text>,
+}
+
+/// Which questions are asked. One that is off costs nothing: the engine goes on as if it had been answered
+/// with its default. `Prepare` is always asked, `Approve` when the preparation says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Questions {
+    /// `Screen`: off admits every prompt.
+    pub screen: bool,
+    /// `Gate`: off proceeds with the defaults.
+    pub gate: bool,
+    /// `Recover`: off declines.
+    pub recover: bool,
+    /// `Finalize`: off takes results as the execution brings them.
+    pub finalize: bool,
+    /// `Stop`: off lets the turn end.
+    pub stop: bool,
+    /// Milliseconds a hook may take (H02): `Screen`, `Gate`, `Recover`, `Prepare`, `Finalize`, `Stop`. 0 = no
+    /// bound. Approvals and maintenance have none. Default: 60 s.
+    pub timeout_ms: u64,
+}
+
+impl Default for Questions {
+    fn default() -> Self {
+        Self { screen: false, gate: false, recover: false, finalize: false, stop: false, timeout_ms: 60_000 }
+    }
+}
+
+/// What a turn may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TurnLimits {
+    /// Model responses per turn; none is unlimited, 0 makes no request (T12).
+    pub max_steps: Option<u32>,
+    /// Cut responses with calls in a row before the turn ends (T09).
+    pub truncated: u32,
+    /// Times that an empty response is asked for again, per step (T11).
+    pub empty: u32,
+    /// Continuations of the stop hook since the last input from outside (T16).
+    pub stop_hook: u32,
+    /// Recoveries per step (M08).
+    pub recoveries: u32,
+    /// Recoveries of a context overflow without progress, per step (M09).
+    pub compactions: u32,
+    /// Milliseconds without a model event before an attempt is cancelled; 0 = off (M13).
+    pub stream_idle_ms: u64,
+    /// Bytes of one response (A24).
+    pub response_bytes: usize,
+    /// Calls of one response (A24).
+    pub calls: u32,
+    /// Bytes of one call's arguments (A24).
+    pub argument_bytes: usize,
+    /// After a failed turn, go on with what is pending in place of holding it (A14).
+    pub go_on_after_failure: bool,
+}
+
+impl Default for TurnLimits {
+    fn default() -> Self {
+        Self {
+            max_steps: None,
+            truncated: 3,
+            empty: 2,
+            stop_hook: 3,
+            recoveries: 8,
+            compactions: 2,
+            stream_idle_ms: 120_000,
+            response_bytes: 16 << 20,
+            calls: 1_024,
+            argument_bytes: 1 << 20,
+            go_on_after_failure: false,
+        }
+    }
+}
+
+/// How failed attempts are repeated (M05, M06).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retry {
+    /// Attempts in a row, the first included; 1 = no retry.
+    pub attempts: u32,
+    /// The first delay, milliseconds; it doubles.
+    pub base_ms: u64,
+    /// The longest delay, milliseconds, before jitter.
+    pub cap_ms: u64,
+    /// The longest wait that a server may ask for, milliseconds; beyond it the turn fails.
+    pub retry_after_cap_ms: u64,
+    /// What jitter is drawn from, together with turn, step and attempt.
+    pub seed: u64,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { attempts: 10, base_ms: 500, cap_ms: 32_000, retry_after_cap_ms: 300_000, seed: 0 }
+    }
+}
+
+/// How calls run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CallLimits {
+    /// Calls that run at the same time; at least 1 (B11).
+    pub max_parallel: u32,
+    /// Milliseconds that a cancelled call has to bring its outcome (X03).
+    pub grace_ms: u64,
+    /// Milliseconds that a call waits for deaf ones before it is answered `busy` (B07).
+    pub busy_after_ms: u64,
+    /// Characters (Unicode scalar values) of output that the model reads (V15).
+    pub output_chars: usize,
+    /// How paths are compared.
+    pub paths: PathRules,
+}
+
+impl Default for CallLimits {
+    fn default() -> Self {
+        Self {
+            max_parallel: 10,
+            grace_ms: 2_500,
+            busy_after_ms: 30_000,
+            output_chars: 50_000,
+            paths: PathRules::default(),
+        }
+    }
+}
+
+/// What the inbox holds (A10, A24).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InboxLimits {
+    /// Prompts that wait.
+    pub prompts: usize,
+    /// Inputs that wait for the next step; reminders are counted apart, with the same bound.
+    pub next_step: usize,
+    /// Ids of taken input that are remembered.
+    pub remembered_ids: usize,
+}
+
+impl Default for InboxLimits {
+    fn default() -> Self {
+        Self { prompts: 1_000, next_step: 1_000, remembered_ids: 4_096 }
+    }
+}
+
+/// Why a configuration is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} = {value}: {why}")]
+pub struct ConfigError {
+    /// The setting's path.
+    pub field: &'static str,
+    /// Its value.
+    pub value: u64,
+    /// What would go wrong.
+    pub why: &'static str,
+}
+
+impl Config {
+    /// Refuses nonsense, with the reason.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let at_least_one: [(&'static str, u64, &'static str); 7] = [
+            ("calls.max_parallel", self.calls.max_parallel.into(), "no call could ever run (B11)"),
+            ("retry.attempts", self.retry.attempts.into(), "no request could ever be made"),
+            ("turn.truncated", self.turn.truncated.into(), "the first cut response would have no meaning"),
+            ("turn.calls", self.turn.calls.into(), "no response could have a call"),
+            ("turn.response_bytes", self.turn.response_bytes as u64, "no response would fit"),
+            ("inbox.prompts", self.inbox.prompts as u64, "no prompt could be taken"),
+            ("inbox.next_step", self.inbox.next_step as u64, "no notification could be taken"),
+        ];
+        for (field, value, why) in at_least_one {
+            if value == 0 {
+                return Err(ConfigError { field, value, why });
+            }
+        }
+        if self.retry.cap_ms < self.retry.base_ms {
+            let why = "the longest delay is shorter than the first";
+            return Err(ConfigError { field: "retry.cap_ms", value: self.retry.cap_ms, why });
+        }
+        let names: Vec<_> = self.request.tools.iter().map(|tool| &*tool.name).collect();
+        for (i, name) in names.iter().enumerate() {
+            if !crate::history::is_legal(name) {
+                let why = "the name of the tool at this position is not legal (V10)";
+                return Err(ConfigError { field: "request.tools", value: i as u64, why });
+            }
+            if names[..i].contains(name) {
+                let why = "the tool at this position has the name of an earlier one";
+                return Err(ConfigError { field: "request.tools", value: i as u64, why });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! Stable digests: over encoded bytes, the same on every platform and in every release of a schema, so that
+//! they may be stored (J06). `core::hash` is for maps only.
+use core::fmt;
+use core::hash::Hasher as _;
+
+use postcard::ser_flavors::Flavor;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use siphasher::sip128::{Hasher128 as _, SipHasher13};
+
+/// A 128-bit digest. Written as 32 hexadecimal digits.
+///
+/// It tells apart what was recorded from what was swapped or edited by mistake. It is not meant to withstand
+/// somebody who builds collisions.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub u128);
+
+impl Digest {
+    /// The digest of one value.
+    pub fn of(value: &impl Serialize) -> Self {
+        Self::default().then(value)
+    }
+
+    /// The digest of everything before, followed by `value`.
+    pub fn then(self, value: &impl Serialize) -> Self {
+        let mut hasher = SipHasher13::new();
+        hasher.write(&self.0.to_le_bytes());
+        match postcard::serialize_with_flavor(value, Feed(hasher)) {
+            Ok(hash) => Self(hash),
+            // The types that are digested are ours: no map of unknown length, no failing `Serialize`.
+            Err(error) => unreachable!("E01: a value that cannot be encoded reached a digest: {error}"),
+        }
+    }
+}
+
+/// Encoded bytes go straight into the hasher; nothing is allocated.
+struct Feed(SipHasher13);
+
+impl Flavor for Feed {
+    type Output = u128;
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.write(&[byte]);
+        Ok(())
+    }
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.write(bytes);
+        Ok(())
+    }
+    fn finalize(self) -> postcard::Result<u128> {
+        Ok(self.0.finish128().as_u128())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Digest;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("32 hexadecimal digits")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Digest, E> {
+                u128::from_str_radix(text, 16).map(Digest).map_err(E::custom)
+            }
+        }
+        from.deserialize_str(Visitor)
+    }
+}

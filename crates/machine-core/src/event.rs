@@ -1,0 +1,475 @@
+//! Everything the engine reports. Durable events, in order, fold to exactly `history()` (E01); live ones are
+//! for watching. Numbers are given by the recorder, not here.
+use alloc::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Text;
+use crate::ask::{Approval, Cause, HookError};
+use crate::config::Settings;
+use crate::digest::Digest;
+use crate::history::Edit;
+use crate::ids::{AskId, AttemptId, CallId, InputId, StepId, TurnId};
+use crate::message::{Content, Entry};
+use crate::outcome::Outcome;
+use crate::response::{Finish, ModelError, ModelEvent};
+use crate::usage::{Usage, UsageSum};
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// What became of an input (E08).
+    Receipt {
+        /// The input.
+        input: InputId,
+        /// What became of it.
+        receipt: Receipt,
+    },
+    /// A turn began.
+    TurnStarted {
+        /// The turn.
+        turn: TurnId,
+        /// The prompt that opened it.
+        prompt: Option<InputId>,
+    },
+    /// A turn ended (T18).
+    TurnEnded(TurnEnd),
+    /// A step began, after its gate (T05).
+    StepStarted {
+        /// The step.
+        step: StepId,
+    },
+    /// A step ended.
+    StepEnded {
+        /// The step.
+        step: StepId,
+        /// Why it was cut short, if it was (T06).
+        sealed: Option<Sealed>,
+    },
+    /// A request is about to leave.
+    AttemptStarted {
+        /// The attempt.
+        attempt: AttemptId,
+        /// System text and settings, when they differ from the last attempt's (T21).
+        with: Option<Arc<RequestHead>>,
+    },
+    /// A response is complete, or failed.
+    AttemptEnded {
+        /// The attempt.
+        attempt: AttemptId,
+        /// How.
+        end: AttemptEnd,
+        /// What it cost, where known (U02).
+        usage: Option<Usage>,
+        /// The provider's id of the request (M14).
+        request_id: Option<Text>,
+    },
+    /// What an attempt had streamed is void (M02).
+    AttemptDiscarded {
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// A failed attempt will be repeated after a wait (M07).
+    Retrying {
+        /// The failed attempt.
+        failed: AttemptId,
+        /// The number of the next try, from 1.
+        next: u32,
+        /// How many there are at most.
+        max: u32,
+        /// The wait, in milliseconds.
+        delay_ms: u64,
+        /// Why it failed.
+        error: Arc<ModelError>,
+    },
+    /// A recovery was carried out (M08).
+    Remedied {
+        /// The failed attempt.
+        attempt: AttemptId,
+        /// The strategy's name.
+        strategy: Text,
+        /// What it cost.
+        usage: Option<Usage>,
+    },
+    /// An entry went into history, at this position.
+    Committed {
+        /// Its position, from 0.
+        at: usize,
+        /// The entry.
+        entry: Arc<Entry>,
+    },
+    /// History was edited (A18).
+    Edited {
+        /// How.
+        edit: Arc<Edit>,
+    },
+    /// An edit was refused; history is as it was.
+    EditRefused {
+        /// Why.
+        why: Text,
+    },
+    /// A call was asked for, with its original arguments (E06).
+    CallAnnounced {
+        /// The call.
+        call: CallId,
+        /// Its id on the wire.
+        wire: Text,
+        /// Its tool.
+        tool: Text,
+        /// Its arguments.
+        args: Text,
+    },
+    /// A call needs an approval (C04).
+    ApprovalAsked {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        tool: Text,
+        /// Its final arguments.
+        args: Text,
+        /// Over tool and final arguments.
+        digest: Digest,
+    },
+    /// An approval was answered.
+    ApprovalAnswered {
+        /// The call.
+        call: CallId,
+        /// How.
+        approval: Approval,
+    },
+    /// A call is about to run, with its final arguments (C06).
+    CallStarted {
+        /// The call.
+        call: CallId,
+        /// Its final arguments.
+        args: Text,
+    },
+    /// A call detached: it is answered and works on (C08).
+    CallDetached {
+        /// The call.
+        call: CallId,
+    },
+    /// A call was answered (V13).
+    CallSettled {
+        /// The call.
+        call: CallId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// A background call ended (A20).
+    BackgroundEnded {
+        /// The call.
+        call: CallId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// The outcome of a call that the engine had answered itself (X06).
+    LateResult {
+        /// The call.
+        call: CallId,
+        /// How it ended after all.
+        outcome: Outcome,
+    },
+    /// A hook did not answer properly; what its question stands for took its default (H02).
+    HookFailed {
+        /// The question's name.
+        question: Text,
+        /// What went wrong.
+        error: Arc<HookError>,
+    },
+    /// The stop hook wanted to go on once too often (T16).
+    HookOverruled {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// Pending input is held (A14).
+    Held {
+        /// Why.
+        why: HeldBecause,
+    },
+    /// What was held is released.
+    Released,
+    /// No turn will start (A12).
+    Paused,
+    /// Turns may start again.
+    Resumed,
+    /// Maintenance began (A17).
+    MaintenanceStarted {
+        /// Which.
+        n: u32,
+    },
+    /// Maintenance is over; unless done, history is as it was.
+    MaintenanceEnded {
+        /// Which.
+        n: u32,
+        /// How.
+        end: MaintenanceEnd,
+    },
+    /// The configuration changed, for the next turn.
+    Configured,
+    /// What a dead process left open was closed (J05).
+    Recovered,
+    /// This opening is over (A19).
+    Closed,
+    /// The engine stopped (A22).
+    Faulted {
+        /// Why.
+        cause: Text,
+    },
+    /// Live: more of a response (E05).
+    Delta {
+        /// Its attempt.
+        attempt: AttemptId,
+        /// What came.
+        delta: ModelEvent,
+    },
+    /// Live: what a call does just now (C07).
+    Progress {
+        /// The call.
+        call: CallId,
+        /// For people.
+        text: Text,
+    },
+    /// Live: an answer or piece that fits nothing; the engine is as before (E07).
+    Stray {
+        /// The ask that it named.
+        ask: AskId,
+    },
+}
+
+impl Event {
+    /// Whether it belongs to the record (E01).
+    pub fn is_durable(&self) -> bool {
+        !matches!(self, Self::Delta { .. } | Self::Progress { .. } | Self::Stray { .. })
+    }
+}
+
+/// What became of an input: `Accepted`, then exactly one of `Taken`, `Dropped`, `Returned` (E08).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Receipt {
+    /// It is pending.
+    Accepted,
+    /// It will join the running turn (A08).
+    Steered,
+    /// It is in history, in this turn.
+    Taken(TurnId),
+    /// It is gone.
+    Dropped(DroppedBecause),
+    /// Its client took it back.
+    Returned,
+    /// A prompt's turn ended.
+    TurnEnded(TurnId, EndReason),
+}
+
+/// Why an input is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DroppedBecause {
+    /// The screen said no (A11).
+    Blocked(Text),
+    /// The screen failed (A11).
+    ScreenFailed,
+    /// Aborted while it was screened (A13).
+    Aborted,
+    /// A reminder that a newer one replaced, or that said nothing new (A07).
+    Superseded,
+    /// The background call's end was told otherwise (C13).
+    Consumed,
+}
+
+/// The end of a turn, a value (T18).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TurnEnd {
+    /// The turn.
+    pub turn: TurnId,
+    /// Why it ended.
+    pub reason: EndReason,
+    /// Model responses it took.
+    pub steps: u32,
+    /// Tokens of all its attempts.
+    pub usage: UsageSum,
+    /// Whether a response was cut at the output limit (T10).
+    pub truncated: bool,
+}
+
+/// Why a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// The model was done, or a tool's result stopped it.
+    Completed {
+        /// The call whose result stopped it, with its reason (T17).
+        stopped_by: Option<(CallId, Text)>,
+    },
+    /// A response was cut at the output limit (T09, T10).
+    MaxTokens,
+    /// The provider paused it.
+    Suspended,
+    /// The response ended for an unknown reason.
+    Other,
+    /// The provider withheld a response.
+    Filtered,
+    /// Paused at a drain (A12).
+    Paused,
+    /// The gate said no.
+    Blocked(Text),
+    /// `max_steps` was reached (T12).
+    StepLimit,
+    /// Somebody stopped it.
+    Aborted(Arc<Cause>),
+    /// It could not go on.
+    Failed(Arc<TurnError>),
+    /// The process died (J05).
+    Interrupted,
+}
+
+impl EndReason {
+    /// Completed without being stopped.
+    pub const DONE: Self = Self::Completed { stopped_by: None };
+
+    /// Its name in snake case.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Completed { .. } => "completed",
+            Self::MaxTokens => "max_tokens",
+            Self::Suspended => "suspended",
+            Self::Other => "other",
+            Self::Filtered => "filtered",
+            Self::Paused => "paused",
+            Self::Blocked(_) => "blocked",
+            Self::StepLimit => "step_limit",
+            Self::Aborted(_) => "aborted",
+            Self::Failed(_) => "failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Why a turn could not go on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnError {
+    /// A model attempt failed for good.
+    #[error("model: {error}")]
+    Model {
+        /// The last failure.
+        error: Arc<ModelError>,
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// The server asks for a longer wait than is allowed (M06).
+    #[error("rate limited: the server asks to wait {retry_after_ms} ms")]
+    RateLimited {
+        /// How long.
+        retry_after_ms: u64,
+        /// The failure.
+        error: Arc<ModelError>,
+    },
+    /// The model answered with nothing, again and again (T11).
+    #[error("the model answered with nothing {tries} times")]
+    EmptyResponse {
+        /// How often.
+        tries: u32,
+    },
+    /// The request does not fit and nothing helped (M09).
+    #[error("the request does not fit the context window: {error}")]
+    ContextOverflow {
+        /// The failure.
+        error: Arc<ModelError>,
+    },
+    /// The gate failed (T02).
+    #[error("the gate failed: {0}")]
+    Gate(Arc<HookError>),
+    /// The engine is faulted (A22).
+    #[error("the engine is faulted: {0}")]
+    Faulted(Text),
+}
+
+/// Why a step was cut short (T06).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sealed {
+    /// The turn was aborted.
+    Aborted,
+    /// The turn failed.
+    Failed,
+    /// The process died.
+    Interrupted,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptEnd {
+    /// With a response.
+    Finished {
+        /// Normalised.
+        finish: Finish,
+        /// The provider's own word.
+        raw: Option<Text>,
+        /// Milliseconds to the first token.
+        first_token_ms: Option<u64>,
+    },
+    /// It failed.
+    Failed(Arc<ModelError>),
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// What a request is made with, besides history (T21).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RequestHead {
+    /// Why it is told.
+    pub why: HeadTold,
+    /// System text.
+    pub system: Text,
+    /// Model and settings.
+    pub settings: Arc<Settings>,
+}
+
+/// Why a request's head is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeadTold {
+    /// The first request of the session.
+    First,
+    /// The first request of this opening.
+    Resumed,
+    /// It differs from the last.
+    Changed,
+}
+
+/// Why pending input is held (A14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldBecause {
+    /// A turn failed.
+    Failed,
+    /// The process died, or the session was opened again.
+    Reopened,
+}
+
+/// How maintenance ended (A17).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MaintenanceEnd {
+    /// Its edits hold.
+    Done,
+    /// It failed; its edits are undone.
+    Failed(Arc<HookError>),
+    /// It was stopped; its edits are undone.
+    Aborted,
+}
+
+/// What a drain or a turn start puts into history.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Drained {
+    /// Where it comes from.
+    pub origin: crate::message::Origin,
+    /// What it says.
+    pub content: Content,
+    /// The host's own data (V16).
+    pub meta: Option<Text>,
+}

@@ -1,0 +1,397 @@
+//! The list of entries that the next request is built from, correct by its type.
+//!
+//! [`History::append`] is the only way in. It runs the pairing automaton: after an assistant message with
+//! calls come exactly the results of these calls, in call order, and nothing between (V05, V06). It refuses,
+//! it never repairs.
+//!
+//! Architecture invariant: no code outside this file can make a history that fails [`History::audit`].
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+
+use rpds::{RedBlackTreeMapSync, VectorSync};
+use serde::{Deserialize, Serialize};
+
+use crate::Text;
+use crate::digest::Digest;
+use crate::ids::{CallId, TurnId};
+use crate::message::{Body, Content, Entry, Message, Origin, ToolCall};
+
+/// The longest id or name that providers take.
+const NAME_MAX: usize = 64;
+
+/// What [`History::append`] refuses. Each is a fault of the engine, never of a model or a tool.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HistoryError {
+    /// Something stands between a call and its result.
+    #[error("V05: entry {at}: expected the result of call {expected}, got {got}")]
+    Unanswered {
+        /// Position of the refused entry.
+        at: usize,
+        /// The call whose result must come next.
+        expected: CallId,
+        /// What came.
+        got: String,
+    },
+    /// A result that no open call asked for.
+    #[error("V05: entry {at}: result of call {call} without its call")]
+    Orphan {
+        /// Position of the refused entry.
+        at: usize,
+        /// The call it claims to answer.
+        call: CallId,
+    },
+    /// An assistant or tool message with nothing in it, or with nothing but thinking.
+    #[error("V06: entry {at}: empty {what} message")]
+    Empty {
+        /// Position of the refused entry.
+        at: usize,
+        /// Its role.
+        what: &'static str,
+    },
+    /// A call with an id, name or arguments that are not legal on the wire, or a call outside an assistant
+    /// message.
+    #[error("V06: entry {at}: call {call}: {what}")]
+    IllegalCall {
+        /// Position of the refused entry.
+        at: usize,
+        /// The call.
+        call: CallId,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A request may not be made: open calls, a last message from the assistant, or nothing at all (V06).
+    #[error("V06: no request may be made: {0}")]
+    NotReady(&'static str),
+    /// An edit reaches past the end, or cuts a batch (A18).
+    #[error("A18: the edit folds {up_to} entries: {what}")]
+    BadEdit {
+        /// How many entries it folds.
+        up_to: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+/// A change of history (A18).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Edit {
+    /// The first `up_to` entries become `into` (compaction).
+    Fold {
+        /// How many entries go.
+        up_to: usize,
+        /// What stands for them.
+        into: Vec<Arc<Entry>>,
+    },
+    /// Everything becomes `with`.
+    Replace {
+        /// The new entries.
+        with: Vec<Arc<Entry>>,
+    },
+}
+
+/// The calls of the last assistant message, while some are unanswered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Open {
+    calls: Arc<[(CallId, Text)]>,
+    answered: usize,
+}
+
+/// Committed entries, in order. Cloning is O(1), appending near it; equality and hash use a running digest.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Arc<Entry>>", into = "Vec<Arc<Entry>>")]
+pub struct History {
+    entries: VectorSync<Arc<Entry>>,
+    open: Option<Open>,
+    /// Wire ids in use, each with the next suffix to try for it. A memo over `entries`.
+    wires: RedBlackTreeMapSync<Text, u32>,
+    digest: Digest,
+}
+
+impl History {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an entry, or refuses it and stays as it was.
+    pub fn append(&mut self, entry: Arc<Entry>) -> Result<(), HistoryError> {
+        let open = self.accept(&entry)?;
+        for call in entry.message.calls() {
+            self.claim(&call.wire);
+        }
+        self.open = open;
+        self.digest = self.digest.then(&*entry);
+        self.entries.push_back_mut(entry);
+        Ok(())
+    }
+
+    /// Applies an edit, or refuses it and stays as it was. Costs O(n): it audits the result.
+    pub fn edit(&mut self, edit: &Edit) -> Result<(), HistoryError> {
+        let mut next = Self::new();
+        let (head, rest) = match edit {
+            Edit::Replace { with } => (with, self.len()),
+            Edit::Fold { up_to, into } => {
+                let bad = |what| HistoryError::BadEdit { up_to: *up_to, what };
+                if *up_to > self.len() {
+                    return Err(bad("there are fewer"));
+                }
+                if matches!(self.get(*up_to).map(|e| &e.message), Some(Message::Tool(_))) {
+                    return Err(bad("that cuts a batch"));
+                }
+                (into, *up_to)
+            }
+        };
+        for entry in head.iter().chain(self.entries.iter().skip(rest)) {
+            next.append(entry.clone())?;
+        }
+        if next.open.is_some() {
+            return Err(HistoryError::NotReady("the edit leaves calls without results"));
+        }
+        *self = next;
+        Ok(())
+    }
+
+    /// Whether a request may be made from it; O(1).
+    pub fn ready(&self) -> Result<(), HistoryError> {
+        if self.open.is_some() {
+            return Err(HistoryError::NotReady("calls without results"));
+        }
+        match self.last().map(|entry| &entry.message) {
+            None => Err(HistoryError::NotReady("there is no message")),
+            Some(Message::Assistant { .. }) => {
+                Err(HistoryError::NotReady("the last message is the assistant's"))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The full check, O(n): every entry again, from nothing.
+    pub fn audit(&self) -> Result<(), HistoryError> {
+        let mut again = Self::new();
+        self.entries.iter().try_for_each(|entry| again.append(entry.clone()))
+    }
+
+    /// The id for a call on the wire (V03): the provider's where it is legal and free, else the same made
+    /// legal with the smallest free suffix, or one made from our id if it is empty. `minted` has the ids that
+    /// were given to earlier calls of the same response, each with the next suffix to try.
+    pub fn wire_id(&self, raw: &str, call: CallId, minted: &mut BTreeMap<Text, u32>) -> Text {
+        let base = match legal(raw) {
+            name if name.is_empty() => format!("call_{}_{}_{}", call.turn, call.step, call.index),
+            name => name,
+        };
+        let free = |wire: &str, minted: &BTreeMap<Text, u32>| {
+            !self.wires.contains_key(wire) && !minted.contains_key(wire)
+        };
+        if free(&base, minted) {
+            let wire = Text::from(base);
+            minted.insert(wire.clone(), 2);
+            return wire;
+        }
+        let known = self.wires.get(base.as_str()).copied().unwrap_or(2);
+        let mut suffix = minted.get(base.as_str()).copied().unwrap_or(2).max(known);
+        loop {
+            let wire = with_suffix(&base, suffix);
+            suffix += 1;
+            if free(&wire, minted) {
+                let wire = Text::from(wire);
+                minted.insert(wire.clone(), 2);
+                minted.insert(base.into(), suffix);
+                return wire;
+            }
+        }
+    }
+
+    /// Whether it ends in something that the model has not answered (A12).
+    pub fn is_unanswered(&self) -> bool {
+        self.ready().is_ok()
+    }
+
+    /// How many entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entry at a position, from 0.
+    pub fn get(&self, at: usize) -> Option<&Arc<Entry>> {
+        self.entries.get(at)
+    }
+
+    /// The last entry.
+    pub fn last(&self) -> Option<&Arc<Entry>> {
+        self.entries.last()
+    }
+
+    /// All entries, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Entry>> + ExactSizeIterator {
+        self.entries.iter()
+    }
+
+    /// The digest over all entries, in order.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The call whose result must come next, if one is open.
+    pub fn awaited(&self) -> Option<CallId> {
+        self.open.as_ref().map(|open| open.calls[open.answered].0)
+    }
+
+    /// The pairing automaton: what is open after this entry.
+    fn accept(&self, entry: &Entry) -> Result<Option<Open>, HistoryError> {
+        let at = self.len();
+        match (&self.open, &entry.message) {
+            (Some(open), Message::Tool(tool))
+                if open.calls[open.answered] == (tool.call, tool.wire.clone()) =>
+            {
+                if tool.content.is_empty() {
+                    return Err(HistoryError::Empty { at, what: "tool" });
+                }
+                let answered = open.answered + 1;
+                Ok((answered < open.calls.len()).then(|| Open { calls: open.calls.clone(), answered }))
+            }
+            (Some(open), other) => Err(HistoryError::Unanswered {
+                at,
+                expected: open.calls[open.answered].0,
+                got: match other {
+                    Message::Tool(tool) => format!("the result of call {}", tool.call),
+                    other => format!("a {:?} message", other.role()),
+                },
+            }),
+            (None, Message::Tool(tool)) => Err(HistoryError::Orphan { at, call: tool.call }),
+            (None, Message::Assistant { content }) => self.accept_assistant(at, content),
+            (None, other) => match other.calls().next() {
+                Some(call) => Err(illegal(at, call, "it stands outside an assistant message")),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn accept_assistant(&self, at: usize, content: &Content) -> Result<Option<Open>, HistoryError> {
+        if !content.iter().any(|part| part.is_visible() || matches!(part.body, Body::Call(_))) {
+            return Err(HistoryError::Empty { at, what: "assistant" });
+        }
+        let mut here = BTreeMap::new();
+        for part in content.iter() {
+            if let Body::Call(call) = &part.body {
+                self.check_call(call, &here).map_err(|what| illegal(at, call, what))?;
+                here.insert(call.wire.clone(), ());
+            }
+        }
+        let calls: Arc<[_]> = content
+            .iter()
+            .filter_map(|part| match &part.body {
+                Body::Call(call) => Some((call.id, call.wire.clone())),
+                _ => None,
+            })
+            .collect();
+        Ok((!calls.is_empty()).then_some(Open { calls, answered: 0 }))
+    }
+
+    fn check_call(&self, call: &ToolCall, here: &BTreeMap<Text, ()>) -> Result<(), &'static str> {
+        if !is_legal(&call.wire) {
+            return Err("its wire id is not legal");
+        }
+        if !is_legal(&call.tool) {
+            return Err("its tool's name is not legal");
+        }
+        if self.wires.contains_key(&call.wire) || here.contains_key(&call.wire) {
+            return Err("its wire id is used already");
+        }
+        if !is_object(&call.args) {
+            return Err("its arguments are not a JSON object");
+        }
+        Ok(())
+    }
+
+    /// Marks a wire id as used, and moves the suffix of its base on.
+    fn claim(&mut self, wire: &Text) {
+        if let Some((base, suffix)) = wire.rsplit_once("__")
+            && let Ok(suffix) = suffix.parse::<u32>()
+            && self.wires.get(base) == Some(&suffix)
+        {
+            self.wires.insert_mut(base.into(), suffix.saturating_add(1));
+        }
+        if !self.wires.contains_key(wire) {
+            self.wires.insert_mut(wire.clone(), 2);
+        }
+    }
+}
+
+fn illegal(at: usize, call: &ToolCall, what: &'static str) -> HistoryError {
+    HistoryError::IllegalCall { at, call: call.id, what }
+}
+
+fn with_suffix(base: &str, suffix: u32) -> String {
+    let tail = format!("__{suffix}");
+    let keep = base.len().min(NAME_MAX - tail.len());
+    format!("{}{tail}", &base[..keep])
+}
+
+/// Whether a name or id may stand on the wire (V03, V10).
+pub fn is_legal(name: &str) -> bool {
+    (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(is_legal_byte)
+}
+
+fn is_legal_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+/// The name made legal: other characters become `_`, what is too long is cut. Empty stays empty.
+pub fn legal(name: &str) -> String {
+    name.chars()
+        .take(NAME_MAX)
+        .map(|c| if u8::try_from(c).is_ok_and(is_legal_byte) { c } else { '_' })
+        .collect()
+}
+
+/// Whether a text is one JSON object (V09). It is checked, not built.
+pub fn is_object(json: &str) -> bool {
+    json.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok()
+}
+
+impl PartialEq for History {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest && self.len() == other.len()
+    }
+}
+
+impl Eq for History {}
+
+impl Hash for History {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.digest.0.hash(state);
+    }
+}
+
+impl TryFrom<Vec<Arc<Entry>>> for History {
+    type Error = HistoryError;
+
+    fn try_from(entries: Vec<Arc<Entry>>) -> Result<Self, HistoryError> {
+        let mut history = Self::new();
+        entries.into_iter().try_for_each(|entry| history.append(entry))?;
+        Ok(history)
+    }
+}
+
+impl From<History> for Vec<Arc<Entry>> {
+    fn from(history: History) -> Self {
+        history.entries.iter().cloned().collect()
+    }
+}
+
+impl Entry {
+    /// A user-side entry.
+    pub fn user(origin: Origin, turn: Option<TurnId>, content: Content) -> Arc<Self> {
+        Arc::new(Self { origin, turn, message: Message::User { content }, meta: None })
+    }
+}

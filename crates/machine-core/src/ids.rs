@@ -1,0 +1,200 @@
+//! Ids. Each is a row of small numbers, written as text (`branch.turn.step.index`), so that it can be a key
+//! in a JSON map and be read in a log.
+//!
+//! `branch` is new for each session, fork and import, and stands in every id: nothing of a parent fits its
+//! fork (V02).
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::Text;
+
+/// Why a text is no id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no {what} id: expected {fields} numbers joined by dots")]
+pub struct BadId {
+    /// What was read, as it was.
+    pub text: String,
+    /// The kind of id that was expected.
+    pub what: &'static str,
+    /// How many numbers it has.
+    pub fields: usize,
+}
+
+macro_rules! numbers {
+    ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$field_doc:meta])* $field:ident),+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name { $($(#[$field_doc])* pub $field: u32),+ }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let fields = [$(self.$field),+];
+                for (i, field) in fields.iter().enumerate() {
+                    if i > 0 { f.write_str(".")?; }
+                    write!(f, "{field}")?;
+                }
+                Ok(())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { fmt::Display::fmt(self, f) }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                let bad = || BadId { text: text.into(), what: $what, fields: [$(stringify!($field)),+].len() };
+                let mut numbers = text.split('.').map(|n| n.parse::<u32>().map_err(|_| bad()));
+                let id = Self { $($field: numbers.next().ok_or_else(bad)??),+ };
+                if numbers.next().is_some() { return Err(bad()); }
+                Ok(id)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> { to.collect_str(self) }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl de::Visitor<'_> for Visitor {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!("a ", $what, " id"))
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                from.deserialize_str(Visitor)
+            }
+        }
+    };
+}
+
+numbers! {
+    /// One turn: from taking a prompt until the agent hands back. Increases by one (A21).
+    TurnId, "turn" {
+        /// Session, fork or import.
+        branch,
+        /// From 1.
+        turn
+    }
+}
+numbers! {
+    /// One step: a model response and the calls it asked for.
+    StepId, "step" {
+        /// Session, fork or import.
+        branch,
+        /// The turn it belongs to.
+        turn,
+        /// From 1.
+        step
+    }
+}
+numbers! {
+    /// One request for a step's response. A serial is never used again, retries or not (M02).
+    AttemptId, "attempt" {
+        /// Session, fork or import.
+        branch,
+        /// The turn it belongs to.
+        turn,
+        /// The step it belongs to.
+        step,
+        /// From 1 in each step.
+        serial
+    }
+}
+numbers! {
+    /// One tool call, minted when its response is assembled (V02). Ordered by call order.
+    CallId, "call" {
+        /// Session, fork or import.
+        branch,
+        /// The turn it belongs to.
+        turn,
+        /// The step it belongs to.
+        step,
+        /// Position in the response, from 0.
+        index
+    }
+}
+numbers! {
+    /// One ask. A serial is never used again in a session.
+    AskId, "ask" {
+        /// Session, fork or import.
+        branch,
+        /// From 1.
+        serial
+    }
+}
+
+impl TurnId {
+    /// The id of its n-th step.
+    pub fn step(self, step: u32) -> StepId {
+        StepId { branch: self.branch, turn: self.turn, step }
+    }
+}
+
+impl StepId {
+    /// The turn it belongs to.
+    pub fn turn(self) -> TurnId {
+        TurnId { branch: self.branch, turn: self.turn }
+    }
+    /// The id of an attempt of this step.
+    pub fn attempt(self, serial: u32) -> AttemptId {
+        AttemptId { branch: self.branch, turn: self.turn, step: self.step, serial }
+    }
+    /// The id of a call of this step's response.
+    pub fn call(self, index: u32) -> CallId {
+        CallId { branch: self.branch, turn: self.turn, step: self.step, index }
+    }
+}
+
+impl AttemptId {
+    /// The step it belongs to.
+    pub fn step(self) -> StepId {
+        StepId { branch: self.branch, turn: self.turn, step: self.step }
+    }
+}
+
+impl CallId {
+    /// The step it belongs to.
+    pub fn step(self) -> StepId {
+        StepId { branch: self.branch, turn: self.turn, step: self.step }
+    }
+}
+
+/// The id of a prompt, notification, injection or reminder, chosen by the client that sends it, so that
+/// repeating it is harmless (A10).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct InputId(pub Text);
+
+impl From<&str> for InputId {
+    fn from(id: &str) -> Self {
+        Self(id.into())
+    }
+}
+
+impl From<String> for InputId {
+    fn from(id: String) -> Self {
+        Self(id.into())
+    }
+}
+
+impl core::borrow::Borrow<str> for InputId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for InputId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,41 @@
+//! The vocabulary of `agent-machine`, shared by the three machines, the adapter and the hosts.
+//!
+//! | module | what it names |
+//! |---|---|
+//! | [`ids`] | branch, turn, step, attempt, call, ask, input |
+//! | [`message`] | what a model reads and writes: parts, messages, history entries with their origin |
+//! | [`response`] | what comes back from a model: stream events, finish reasons, failures |
+//! | [`usage`] | tokens, per attempt and per turn |
+//! | [`outcome`] | how a tool call ends, with the closed code lists and their wording |
+//! | [`access`] | what a call touches, and which accesses conflict |
+//! | [`history`] | the list of entries that is correct by its type |
+//! | [`ask`] | the one question protocol: asks, answers, pieces, withdrawals |
+//! | [`input`] | everything a host can tell the engine |
+//! | [`event`] | everything the engine reports |
+//! | [`config`] | limits and policies |
+//! | [`machine`] | the owner of a statig machine |
+//! | [`digest`] | stable digests over encoded bytes |
+//!
+//! The crate is `no_std`: there is no clock, thread, file or random hash order here or in any crate that
+//! builds on it.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod access;
+pub mod ask;
+pub mod config;
+pub mod digest;
+pub mod event;
+pub mod history;
+pub mod ids;
+pub mod input;
+pub mod machine;
+pub mod message;
+pub mod outcome;
+pub mod response;
+pub mod usage;
+
+/// Shared text. Payloads are shared, never copied, so that an event costs no allocation.
+pub type Text = alloc::sync::Arc<str>;

@@ -1,0 +1,1 @@
+//! Worlds, explorer and virtual-time driver for agent-machine

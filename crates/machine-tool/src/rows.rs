@@ -1,0 +1,389 @@
+//! One row per transition. The chart and the state × event table made from it are in `docs/charts/call.*`.
+use alloc::sync::Arc;
+use core::mem::take;
+
+use machine_core::ask::{
+    Approval, Cause, Executed, HookError, Plan, Prepared, Question, Subject, Timer, WithdrawnBecause,
+};
+use machine_core::digest::Digest;
+use machine_core::event::Event as Report;
+use machine_core::machine::Machine;
+use machine_core::outcome::{ErrorCode, Outcome as Status, Settlement, SkipCode, ToolResult};
+use statig::Outcome::{self, Handled, Super, Transition};
+use statig::blocking as sm;
+
+use crate::event::{Ctx, Event, Signal};
+use crate::state::{Call, Parent, Run, State, Stop, aborted, withheld};
+
+impl sm::IntoStateMachine for Call {
+    type Event<'e> = Event;
+    type Context<'c> = Ctx<'c>;
+    type State = State;
+    type Superstate<'s> = Parent<'s>;
+
+    fn initial() -> State {
+        State::Preparing
+    }
+}
+
+impl sm::State<Call> for State {
+    #[rustfmt::skip] // one row per transition
+    fn call_handler(&mut self, call: &mut Call, event: &Event, ctx: &mut Ctx<'_>) -> Outcome<State> {
+        match (self, event) {
+            (State::Preparing, Event::Prepared(Prepared::Ready(plan))) if plan.approval => planned(ctx, plan, State::Authorizing(plan.clone())),
+            (State::Preparing, Event::Prepared(Prepared::Ready(plan))) => planned(ctx, plan, State::Queued(plan.clone())),
+            (State::Preparing, Event::Prepared(refusal)) => refuse(ctx, refused(refusal)),
+            (State::Preparing, Event::HookFailed(error)) => refuse(ctx, hook_failed(error)).reporting(ctx, "Prepare", error),
+
+            (State::Authorizing(plan), Event::Approved(Approval::Granted)) => Transition(State::Queued(plan.clone())).answered(ctx, call, &Approval::Granted),
+            (State::Authorizing(_), Event::Approved(no)) => conclude(ctx, unapproved(no), false, None).answered(ctx, call, no),
+            (State::Authorizing(_), Event::HookFailed(error)) => conclude(ctx, hook_failed(error), false, None).reporting(ctx, "Approve", error),
+            // A question to a person outlives the process that asked it (J05).
+            (State::Authorizing(_), Event::Crash { .. }) => Handled,
+
+            (State::Queued(plan), Event::Start) => Transition(State::Attached(Run::of(plan))).starting(ctx, call, plan),
+            (State::Queued(_), Event::Skip(code)) => conclude(ctx, Settlement::bare(Status::skipped(*code)), false, None),
+
+            (State::Attached(_), Event::Executed(end)) => conclude(ctx, ended(end), true, None),
+            (State::Attached(_), Event::Lost) => conclude(ctx, Settlement::bare(Status::Unknown), true, None),
+            (State::Attached(run), Event::Detached(ack)) => background(ctx, take(run), ack),
+            (State::Attached(run), Event::TimeUp) => Transition(State::Cancelling { run: take(run), stop: Stop::TimedOut }),
+            (State::Attached(run), Event::Abort(cause) | Event::Cancel(cause)) => Transition(State::Cancelling { run: take(run), stop: Stop::Cancelled(cause.clone()) }),
+
+            (State::Cancelling { stop, .. }, Event::Executed(Executed::Done(result))) if !result.is_error => conclude(ctx, Settlement::of(result), true, stop.cause()),
+            (State::Cancelling { run, stop }, Event::Executed(end)) => conclude(ctx, stopped_with(take(run), stop, end), true, stop.cause()),
+            (State::Cancelling { run, stop }, Event::Lost) => conclude(ctx, take(run).stopped(stop), true, stop.cause()),
+            // An abort wins over a time that was up before; the grace that runs stays (C10).
+            (State::Cancelling { stop, .. }, Event::Abort(cause)) => { stop.aborted(cause); Handled }
+            (State::Cancelling { run, stop }, Event::GraceOver | Event::Hurry) => deaf(ctx, take(run), stop),
+
+            (State::Finalizing { settlement, .. }, Event::Finalized(result)) => settle(ctx, finalized(settlement, result)),
+            (State::Finalizing { .. }, Event::HookFailed(error)) => settle(ctx, withheld()).reporting(ctx, "Finalize", error),
+            (State::Finalizing { stopped: stopped @ None, .. }, Event::Abort(cause)) => { *stopped = Some(cause.clone()); arm_grace(ctx, call); Handled }
+            (State::Finalizing { stopped: Some(cause), ran, .. }, Event::GraceOver | Event::Hurry) => settle(ctx, cut_finalizing(*ran, cause)),
+            (State::Finalizing { .. }, Event::Crash { .. }) => settle(ctx, withheld()),
+            (State::Finalizing { .. }, Event::Fault) => settle(ctx, withheld()),
+
+            (State::Working(run), Event::TimeUp) => Transition(State::Stopping { run: take(run), stop: Stop::TimedOut }),
+            (State::Working(run), Event::Cancel(cause)) => Transition(State::Stopping { run: take(run), stop: Stop::Cancelled(cause.clone()) }),
+            (State::Working(_), Event::Executed(end)) => finish(ctx, ended(end)),
+            (State::Working(run), Event::Output(parts)) if !ctx.finalize => { run.keep(parts, ctx.output_chars); Handled }
+
+            (State::Stopping { .. }, Event::Executed(Executed::Done(result))) if !result.is_error => finish(ctx, Settlement::of(result)),
+            (State::Stopping { run, stop }, Event::Executed(end)) => finish(ctx, stopped_with(take(run), stop, end)),
+            (State::Stopping { run, stop }, Event::GraceOver | Event::Hurry) => killed(ctx, take(run), stop),
+
+            (State::Ending { settlement }, Event::Finalized(result)) => told(ctx, finalized(settlement, result)),
+            (State::Ending { .. }, Event::HookFailed(error)) => told(ctx, withheld()).reporting(ctx, "Finalize", error),
+            (State::Ending { .. }, Event::Cancel(_)) => { arm_grace(ctx, call); Handled }
+            (State::Ending { .. }, Event::GraceOver) => told(ctx, withheld()),
+
+            (State::Deaf, Event::Executed(end)) => { ctx.send(Signal::Late(ended(end).outcome)); Transition(State::Settled) }
+            (State::Deaf, Event::Lost | Event::Crash { .. } | Event::Fault) => Transition(State::Settled),
+
+            (State::Settled, event) => ignored(event),
+            _ => Super,
+        }
+    }
+
+    fn call_entry_action(&mut self, call: &mut Call, ctx: &mut Ctx<'_>) {
+        let id = call.id;
+        match self {
+            State::Preparing => ctx.send(Signal::Ask(Question::Prepare {
+                call: id,
+                tool: call.tool.clone(),
+                args: call.args.clone(),
+            })),
+            State::Authorizing(plan) => {
+                let (tool, args) = (call.tool.clone(), call.final_args(plan));
+                let digest = Digest::of(&(&tool, &args));
+                ctx.send(Signal::Report(Report::ApprovalAsked {
+                    call: id,
+                    tool: tool.clone(),
+                    args: args.clone(),
+                    digest,
+                }));
+                ctx.send(Signal::Ask(Question::Approve { call: id, tool, args, digest }));
+            }
+            State::Queued(_) => ctx.send(Signal::Enqueue),
+            State::Cancelling { stop, .. } | State::Stopping { stop, .. } => {
+                let why = match stop {
+                    Stop::TimedOut => WithdrawnBecause::TimedOut,
+                    Stop::Cancelled(cause) => WithdrawnBecause::Cancelled(cause.clone()),
+                };
+                ctx.send(Signal::Withdraw(Subject::Execute(id), why));
+                disarm(ctx, Timer::CallTimeout(id));
+                arm_grace(ctx, call);
+            }
+            State::Finalizing { settlement, stopped, .. } => {
+                disarm(ctx, Timer::CallTimeout(id));
+                if stopped.is_none() {
+                    disarm(ctx, Timer::Grace(id));
+                }
+                ask_finalize(ctx, call, settlement);
+            }
+            State::Ending { settlement } => {
+                disarm(ctx, Timer::CallTimeout(id));
+                disarm(ctx, Timer::Grace(id));
+                ask_finalize(ctx, call, settlement);
+            }
+            State::Deaf => ctx.send(Signal::Deaf),
+            State::Settled => {
+                for subject in [Subject::Prepare(id), Subject::Approve(id), Subject::Finalize(id)] {
+                    ctx.send(Signal::Withdraw(subject, WithdrawnBecause::Obsolete));
+                }
+                disarm(ctx, Timer::CallTimeout(id));
+                disarm(ctx, Timer::Grace(id));
+                ctx.send(Signal::Ended);
+            }
+            State::Attached(_) | State::Working(_) => {}
+        }
+    }
+
+    fn superstate(&mut self) -> Option<Parent<'_>> {
+        match self {
+            State::Preparing | State::Authorizing(_) | State::Queued(_) => Some(Parent::Unstarted),
+            State::Attached(run) | State::Cancelling { run, .. } => Some(Parent::Running(run)),
+            State::Finalizing { .. } => Some(Parent::Open),
+            State::Working(_) | State::Stopping { .. } | State::Ending { .. } => Some(Parent::Detached),
+            State::Deaf => Some(Parent::Lingering),
+            State::Settled => None,
+        }
+    }
+}
+
+impl sm::Superstate<Call> for Parent<'_> {
+    #[rustfmt::skip] // one row per transition
+    fn call_handler(&mut self, call: &mut Call, event: &Event, ctx: &mut Ctx<'_>) -> Outcome<State> {
+        match (self, event) {
+            (Parent::Unstarted, Event::Abort(cause) | Event::Cancel(cause)) => settle(ctx, aborted(Some(cause))),
+            (Parent::Unstarted, Event::Crash { .. }) => settle(ctx, Settlement::bare(Status::skipped(SkipCode::Crash))),
+            (Parent::Unstarted, Event::Fault) => settle(ctx, aborted(None)),
+
+            (Parent::Running(run), Event::Output(parts)) if !ctx.finalize => { run.keep(parts, ctx.output_chars); Handled }
+            (Parent::Running(_), Event::Crash { left: true }) => settle(ctx, Settlement::bare(Status::Unknown)),
+            (Parent::Running(_), Event::Crash { left: false }) => settle(ctx, Settlement::bare(Status::skipped(SkipCode::Crash))),
+            (Parent::Running(_), Event::Fault) => settle(ctx, Settlement::bare(Status::Cancelled { may_have_run: true })),
+
+            (Parent::Detached, Event::Lost | Event::Crash { .. }) => told(ctx, Settlement::bare(Status::Unknown)),
+            (Parent::Detached, Event::Fault) => Transition(State::Settled),
+
+            (Parent::Running(_) | Parent::Detached, Event::Progress(text)) => { ctx.send(Signal::Report(Report::Progress { call: call.id, text: text.clone() })); Handled }
+
+            (Parent::Open | Parent::Lingering, event) => ignored(event),
+            _ => Super,
+        }
+    }
+
+    fn superstate(&mut self) -> Option<Parent<'_>> {
+        match self {
+            Parent::Unstarted | Parent::Running(_) => Some(Parent::Open),
+            Parent::Detached => Some(Parent::Lingering),
+            Parent::Open | Parent::Lingering => None,
+        }
+    }
+}
+
+/// A call that will be prepared.
+pub fn prepare(call: Call, ctx: &mut Ctx<'_>) -> Machine<Call> {
+    Machine::start(call, State::Preparing, ctx)
+}
+
+/// A call that will never run, whose answer is known as it is announced (V09, V10, T09). It passes the finalizer
+/// like any other (C12).
+pub fn answer(call: Call, settlement: Settlement, ctx: &mut Ctx<'_>) -> Machine<Call> {
+    match refuse(ctx, settlement) {
+        Transition(state) => Machine::start(call, state, ctx),
+        Handled | Super => unreachable!("V13: a refusal is a transition"),
+    }
+}
+
+/// The root level: every event, named, so that a new one does not compile until someone decided.
+fn ignored(event: &Event) -> Outcome<State> {
+    match event {
+        Event::Prepared(_) | Event::Approved(_) | Event::Start | Event::Skip(_) => Super,
+        Event::Executed(_) | Event::Lost | Event::Output(_) | Event::Progress(_) | Event::Detached(_) => {
+            Super
+        }
+        Event::Finalized(_) | Event::HookFailed(_) | Event::TimeUp | Event::GraceOver => Super,
+        Event::Cancel(_) | Event::Abort(_) | Event::Hurry | Event::Crash { .. } | Event::Fault => Super,
+    }
+}
+
+/// Answered and ended.
+fn settle(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
+    ctx.send(Signal::Answered(settlement));
+    Transition(State::Settled)
+}
+
+/// The work is over: through the finalizer, if there is one (C11, C12).
+fn conclude(
+    ctx: &mut Ctx<'_>,
+    settlement: Settlement,
+    ran: bool,
+    stopped: Option<Arc<Cause>>,
+) -> Outcome<State> {
+    if ctx.finalize {
+        return Transition(State::Finalizing { settlement, ran, stopped });
+    }
+    settle(ctx, settlement)
+}
+
+/// Classified as something that will never run: it touches nothing.
+fn refuse(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
+    ctx.send(Signal::Planned(machine_core::access::Access::None));
+    conclude(ctx, settlement, false, None)
+}
+
+fn planned(ctx: &mut Ctx<'_>, plan: &Plan, next: State) -> Outcome<State> {
+    ctx.send(Signal::Planned(plan.access.clone()));
+    Transition(next)
+}
+
+/// The grace is over and nothing came: the engine answers, and what comes later is late (X03, X06). With a
+/// finalizer nobody rewrote the output, so it stays withheld (X10).
+fn deaf(ctx: &mut Ctx<'_>, run: Run, stop: &Stop) -> Outcome<State> {
+    let settlement = if ctx.finalize { stop.settlement() } else { run.stopped(stop) };
+    ctx.send(Signal::Answered(settlement));
+    Transition(State::Deaf)
+}
+
+/// The same for a detached call: it is told, once.
+fn killed(ctx: &mut Ctx<'_>, run: Run, stop: &Stop) -> Outcome<State> {
+    let settlement = if ctx.finalize { stop.settlement() } else { run.stopped(stop) };
+    ctx.send(Signal::BackgroundEnded(settlement));
+    Transition(State::Deaf)
+}
+
+fn background(ctx: &mut Ctx<'_>, run: Run, ack: &machine_core::message::Content) -> Outcome<State> {
+    let result = ToolResult { output: ack.to_vec(), ..ToolResult::default() };
+    ctx.send(Signal::Answered(Settlement::of(&Arc::new(result))));
+    ctx.send(Signal::Detached { keep_access: run.plan.keep_access });
+    Transition(State::Working(run))
+}
+
+/// A detached call's work is over.
+fn finish(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
+    if ctx.finalize {
+        return Transition(State::Ending { settlement });
+    }
+    told(ctx, settlement)
+}
+
+fn told(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
+    ctx.send(Signal::BackgroundEnded(settlement));
+    Transition(State::Settled)
+}
+
+fn refused(refusal: &Prepared) -> Settlement {
+    match refusal {
+        Prepared::UnknownTool(why) => {
+            Settlement::explained(Status::error(ErrorCode::UnknownTool), why.clone())
+        }
+        Prepared::InvalidArguments(why) => {
+            Settlement::explained(Status::error(ErrorCode::InvalidArguments), why.clone())
+        }
+        Prepared::Denied(reason) => Settlement::bare(Status::Denied { reason: reason.clone() }),
+        Prepared::Skipped(why) => Settlement::explained(Status::skipped(SkipCode::Hook), why.clone()),
+        Prepared::Answered(result) => Settlement::of(result),
+        Prepared::Ready(_) => unreachable!("C02: a call that is ready is not refused"),
+    }
+}
+
+fn hook_failed(error: &HookError) -> Settlement {
+    Settlement::explained(Status::error(ErrorCode::HookFailed), error.message.clone())
+}
+
+fn unapproved(approval: &Approval) -> Settlement {
+    Settlement::bare(match approval {
+        Approval::Denied(reason) => Status::Denied { reason: reason.clone() },
+        Approval::Expired => Status::skipped(SkipCode::ApprovalExpired),
+        Approval::Granted => unreachable!("C04: a call that is approved is not refused"),
+    })
+}
+
+fn ended(end: &Executed) -> Settlement {
+    match end {
+        Executed::Done(result) => Settlement::of(result),
+        Executed::Panicked(why) => Settlement::explained(Status::error(ErrorCode::Panicked), why.clone()),
+        Executed::Malformed(why) => {
+            Settlement::explained(Status::error(ErrorCode::MalformedResult), why.clone())
+        }
+        Executed::Nothing => Settlement::bare(Status::error(ErrorCode::NoResult)),
+    }
+}
+
+/// An error that comes back after a stop says nothing about the stop: the engine's own state decides (X08). Its
+/// text is kept as output.
+fn stopped_with(mut run: Run, stop: &Stop, end: &Executed) -> Settlement {
+    if let Some(result) = ended(end).result {
+        run.output.extend(result.output.iter().cloned());
+    }
+    run.stopped(stop)
+}
+
+/// The outcome stays; the finalizer may set a stop, not remove one (C11).
+fn finalized(settlement: &Settlement, result: &Arc<ToolResult>) -> Settlement {
+    let kept = settlement.result.as_ref().and_then(|before| before.stop_turn.clone());
+    let result = match (&result.stop_turn, kept) {
+        (None, Some(reason)) => Arc::new(ToolResult { stop_turn: Some(reason), ..(**result).clone() }),
+        _ => result.clone(),
+    };
+    Settlement { outcome: settlement.outcome.clone(), result: Some(result), cause: settlement.cause.clone() }
+}
+
+fn cut_finalizing(ran: bool, cause: &Arc<Cause>) -> Settlement {
+    Settlement { outcome: Status::Cancelled { may_have_run: ran }, result: None, cause: Some(cause.clone()) }
+}
+
+fn ask_finalize(ctx: &mut Ctx<'_>, call: &Call, settlement: &Settlement) {
+    let Settlement { outcome, result, .. } = settlement.clone();
+    ctx.send(Signal::Ask(Question::Finalize { call: call.id, outcome, result }));
+}
+
+fn arm_grace(ctx: &mut Ctx<'_>, call: &Call) {
+    let ms = ctx.grace_ms;
+    ctx.send(Signal::Ask(Question::Timer { timer: Timer::Grace(call.id), ms }));
+}
+
+fn disarm(ctx: &mut Ctx<'_>, timer: Timer) {
+    ctx.send(Signal::Withdraw(Subject::Timer(timer), WithdrawnBecause::Obsolete));
+}
+
+impl Stop {
+    fn aborted(&mut self, cause: &Arc<Cause>) {
+        if matches!(self, Self::TimedOut) {
+            *self = Self::Cancelled(cause.clone());
+        }
+    }
+}
+
+/// Effects that belong to a row, in its own line.
+trait Effects {
+    fn reporting(self, ctx: &mut Ctx<'_>, question: &'static str, error: &Arc<HookError>) -> Self;
+    fn answered(self, ctx: &mut Ctx<'_>, call: &Call, approval: &Approval) -> Self;
+    fn starting(self, ctx: &mut Ctx<'_>, call: &Call, plan: &Plan) -> Self;
+}
+
+impl Effects for Outcome<State> {
+    fn reporting(self, ctx: &mut Ctx<'_>, question: &'static str, error: &Arc<HookError>) -> Self {
+        ctx.send(Signal::Report(Report::HookFailed { question: question.into(), error: error.clone() }));
+        self
+    }
+
+    fn answered(self, ctx: &mut Ctx<'_>, call: &Call, approval: &Approval) -> Self {
+        ctx.send(Signal::Report(Report::ApprovalAnswered { call: call.id, approval: approval.clone() }));
+        self
+    }
+
+    /// `CallStarted` is reported before the execution is asked (C06).
+    fn starting(self, ctx: &mut Ctx<'_>, call: &Call, plan: &Plan) -> Self {
+        let (id, tool, args) = (call.id, call.tool.clone(), call.final_args(plan));
+        ctx.send(Signal::Report(Report::CallStarted { call: id, args: args.clone() }));
+        ctx.send(Signal::Ask(Question::Execute { call: id, tool, args }));
+        if let Some(ms) = plan.timeout_ms {
+            ctx.send(Signal::Ask(Question::Timer { timer: Timer::CallTimeout(id), ms }));
+        }
+        self
+    }
+}
