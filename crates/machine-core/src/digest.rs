@@ -16,12 +16,12 @@ pub struct Digest(pub u128);
 
 impl Digest {
     /// The digest of one value.
-    pub fn of(value: &impl Serialize) -> Self {
+    pub fn of(value: &(impl Serialize + ?Sized)) -> Self {
         Self::default().then(value)
     }
 
     /// The digest of everything before, followed by `value`.
-    pub fn then(self, value: &impl Serialize) -> Self {
+    pub fn then(self, value: &(impl Serialize + ?Sized)) -> Self {
         let mut hasher = SipHasher13::new();
         hasher.write(&self.0.to_le_bytes());
         match postcard::serialize_with_flavor(value, Feed(hasher)) {

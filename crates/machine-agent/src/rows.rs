@@ -1,0 +1,157 @@
+//! One row per transition. The chart and the state × event table made from it are in `docs/charts/agent.*`.
+use machine_core::event::{DroppedBecause, HeldBecause, MaintenanceEnd, Receipt};
+use machine_core::input::Lane;
+use statig::Outcome::{self, Handled, Super, Transition};
+use statig::blocking as sm;
+
+use crate::event::{Ctx, Event, Signal};
+use crate::state::{Active, Agent, Back, Parent, State};
+use crate::turns::hold;
+
+impl sm::IntoStateMachine for Agent {
+    type Event<'e> = Event;
+    type Context<'c> = Ctx<'c>;
+    type State = State;
+    type Superstate<'s> = Parent<'s>;
+
+    fn initial() -> State {
+        State::Ready
+    }
+}
+
+impl sm::State<Agent> for State {
+    #[rustfmt::skip] // one row per transition
+    fn call_handler(&mut self, agent: &mut Agent, event: &Event, ctx: &mut Ctx<'_>) -> Outcome<State> {
+        match (self, event) {
+            (State::Held(_), Event::Submit(submit)) if submit.wake => agent.enqueue(ctx, submit).release(ctx).next(ctx),
+            (State::Held(_), Event::Submit(submit)) => { agent.enqueue(ctx, submit); Handled }
+            (State::Held(_), Event::Notify(note)) => { agent.inbox.lane_note(ctx, note, true); agent.release(ctx).next(ctx) }
+            (State::Held(_), Event::Resume { unanswered }) => agent.release(ctx).resume(ctx, *unanswered),
+            (State::Held(why), Event::Maintain) => agent.maintain(ctx, Back::Held(*why)),
+            (State::Held(_), Event::Pause) => { agent.pause(ctx); Handled }
+            (State::Held(_), Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); Handled }
+            (State::Held(_), Event::CallEnded(call)) => { agent.roster.remove(*call); Handled }
+            (State::Held(_), Event::Crash { .. }) => Handled,
+
+            (State::Ready | State::Waiting, Event::Submit(submit)) => agent.enqueue(ctx, submit).next(ctx),
+            (State::Ready | State::Waiting, Event::Notify(note)) => { agent.inbox.lane_note(ctx, note, true); agent.next(ctx) }
+            (State::Ready | State::Waiting, Event::Resume { unanswered }) => agent.resume(ctx, *unanswered),
+            (State::Ready | State::Waiting, Event::Maintain) => agent.maintain(ctx, Back::Idle),
+            (State::Ready | State::Waiting, Event::Pause) => { agent.pause(ctx); Handled }
+            (State::Ready | State::Waiting, Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); agent.next(ctx) }
+            (State::Ready | State::Waiting, Event::CallEnded(call)) => { agent.roster.remove(*call); agent.next(ctx) }
+            (State::Ready | State::Waiting, Event::Crash { .. }) => hold(ctx, HeldBecause::Reopened),
+
+            (State::Screening(id), Event::Screened(of, verdict)) if id == of => { agent.screened(ctx, of, verdict); agent.after_screen(ctx, of) }
+            (State::Screening(id), Event::ScreenFailed(of, error)) if id == of => { agent.screen_failed(ctx, of, error); agent.next(ctx) }
+            (State::Screening(id), Event::Withdraw(of)) if id == of => { agent.take_back(ctx, of, Receipt::Returned); agent.next(ctx) }
+            (State::Screening(id), Event::Abort(_)) => { agent.take_back(ctx, &id.clone(), Receipt::Dropped(DroppedBecause::Aborted)); agent.next(ctx) }
+            (State::Screening(_), Event::Pause) => { agent.pause(ctx); Handled }
+            (State::Screening(_), Event::Resume { .. }) if agent.paused => { agent.unpause(ctx); Handled }
+            (State::Screening(_), Event::Close) => agent.forget_screens(ctx).close(ctx, None),
+            (State::Screening(_), Event::Crash { .. }) => { agent.forget_screens(ctx); hold(ctx, HeldBecause::Reopened) }
+
+            (State::Active(_), Event::Submit(submit)) if submit.lane == Lane::NextStep => agent.join(ctx, submit),
+            (State::Active(_), Event::Steer(ids)) => { agent.inbox.steer(ctx, ids); agent.screen_steered(ctx); Handled }
+            (State::Active(active), Event::Drain) => { agent.drain(ctx, active); Handled }
+            (State::Active(_), Event::Own(messages)) => { agent.own(messages); Handled }
+            (State::Active(active), Event::Abort(cause)) => { agent.stop(ctx, cause); Transition(State::Aborting(active.take())) }
+            (State::Active(active), Event::Close) => agent.close(ctx, Some(active.take())),
+
+            (State::Aborting(_), Event::Abort(_)) => { ctx.send(Signal::HurryTurn); Handled }
+            (State::Aborting(active), Event::Close) => agent.close(ctx, Some(active.take())),
+
+            (State::Maintaining(back), Event::Maintained { edited }) => agent.maintained(ctx, &back.clone(), MaintenanceEnd::Done, *edited),
+            (State::Maintaining(back), Event::MaintainFailed(error)) => agent.maintained(ctx, &back.clone(), MaintenanceEnd::Failed(error.clone()), false),
+            (State::Maintaining(back), Event::Abort(_)) => agent.maintained(ctx, &back.clone(), MaintenanceEnd::Aborted, false),
+            (State::Maintaining(back @ Back::Held(_)), Event::Submit(submit)) if submit.wake => { agent.enqueue(ctx, submit).release(ctx); *back = Back::Idle; Handled }
+            (State::Maintaining(back @ Back::Held(_)), Event::Notify(note)) => { agent.inbox.lane_note(ctx, note, true); agent.release(ctx); *back = Back::Idle; Handled }
+            (State::Maintaining(back @ Back::Held(_)), Event::Resume { .. }) => { agent.release(ctx).unpause(ctx); *back = Back::Idle; Handled }
+            (State::Maintaining(_), Event::Pause) => { agent.pause(ctx); Handled }
+            (State::Maintaining(_), Event::Resume { .. }) if agent.paused => { agent.unpause(ctx); Handled }
+            (State::Maintaining(_), Event::Close) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); agent.close(ctx, None) }
+            (State::Maintaining(_), Event::Crash { .. }) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); hold(ctx, HeldBecause::Reopened) }
+
+            (State::Closing(active), Event::TurnEnded(end)) => { agent.turn_closed(ctx, active.as_ref(), end); agent.closed(ctx, None) }
+            (State::Closing(active), Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); agent.closed(ctx, active.take()) }
+            (State::Closing(_), Event::Abort(_)) => { ctx.send(Signal::HurryTurn); ctx.send(Signal::HurryLingering); Handled }
+            (State::Closing(active), Event::Crash { alive }) => { Active::set_hold(active); agent.reopen(ctx, active.take(), *alive) }
+            (State::Closing(active), Event::Fault { why, check }) => agent.fault(ctx, why, *check, active.take()),
+            (State::Closed, Event::Crash { .. }) => hold(ctx, HeldBecause::Reopened),
+
+            (State::Faulted { active, .. }, Event::TurnEnded(end)) => { agent.turn_closed(ctx, active.as_ref(), end); *active = None; Handled }
+            (State::Faulted { why, check: true, .. }, Event::Maintain) => agent.maintain(ctx, Back::Faulted(why.clone())),
+            (State::Faulted { .. }, Event::Close) => agent.closed(ctx, None),
+
+            _ => Super,
+        }
+    }
+
+    fn superstate(&mut self) -> Option<Parent<'_>> {
+        match self {
+            State::Ready | State::Waiting | State::Held(_) => Some(Parent::Idle),
+            State::Active(active) | State::Aborting(active) => Some(Parent::Running(active)),
+            State::Screening(_) | State::Maintaining(_) => Some(Parent::Open),
+            State::Closing(_) | State::Closed | State::Faulted { .. } => Some(Parent::Shut),
+        }
+    }
+}
+
+impl sm::Superstate<Agent> for Parent<'_> {
+    #[rustfmt::skip] // one row per transition
+    fn call_handler(&mut self, agent: &mut Agent, event: &Event, ctx: &mut Ctx<'_>) -> Outcome<State> {
+        match (self, event) {
+            (Parent::Idle, Event::Close) => agent.close(ctx, None),
+            (Parent::Idle, Event::Abort(_)) => Handled, // accepted, and there is nothing to stop (A13)
+
+            (Parent::Running(active), Event::TurnEnded(end)) => agent.after_turn(ctx, &active.take(), end),
+            (Parent::Running(_), Event::Pause) => { agent.pause(ctx); Handled }
+            (Parent::Running(_), Event::Resume { .. }) if agent.paused => { agent.unpause(ctx); Handled }
+            (Parent::Running(_), Event::Crash { alive: true }) => { agent.forget_screens(ctx); Handled }
+            (Parent::Running(active), Event::Crash { alive: false }) => { agent.forget_screens(ctx); active.hold = true; Handled }
+            (Parent::Running(active), Event::Fault { why, check }) => agent.fault(ctx, why, *check, Some(active.take())),
+
+            (Parent::Open, Event::Submit(submit)) => { agent.enqueue(ctx, submit); Handled }
+            (Parent::Open, Event::Notify(note)) => { agent.inbox.lane_note(ctx, note, true); Handled }
+            (Parent::Open, Event::Inject(note)) => { agent.inbox.lane_note(ctx, note, false); Handled }
+            (Parent::Open, Event::Remind(reminder)) => { agent.inbox.remind(ctx, reminder); Handled }
+            (Parent::Open, Event::Withdraw(id)) => { agent.take_back(ctx, id, Receipt::Returned); Handled }
+            (Parent::Open, Event::Replace(id, message)) => { agent.replace(ctx, id, message); Handled }
+            (Parent::Open, Event::Screened(id, verdict)) => { agent.screened(ctx, id, verdict); Handled }
+            (Parent::Open, Event::ScreenFailed(id, error)) => { agent.screen_failed(ctx, id, error); Handled }
+            (Parent::Open, Event::Fault { why, check }) => agent.fault(ctx, why, *check, None),
+
+            (Parent::Open | Parent::Shut, Event::Consume(call)) => { agent.consume(*call); Handled }
+            (Parent::Open | Parent::Shut, Event::Lingers { call, tool, detached, since }) => { agent.roster.add(*call, tool.clone(), *detached, *since); Handled }
+            (Parent::Open | Parent::Shut, Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); Handled }
+            (Parent::Open | Parent::Shut, Event::CallEnded(call)) => { agent.roster.remove(*call); Handled }
+            (Parent::Shut, Event::Close | Event::Abort(_)) => Handled, // idempotent (A19)
+
+            (Parent::Open | Parent::Shut, event) => ignored(event),
+            _ => Super,
+        }
+    }
+
+    fn superstate(&mut self) -> Option<Parent<'_>> {
+        match self {
+            Parent::Idle | Parent::Running(_) => Some(Parent::Open),
+            Parent::Open | Parent::Shut => None,
+        }
+    }
+}
+
+/// The root level: every event, named, so that a new one does not compile until someone decided.
+fn ignored(event: &Event) -> Outcome<State> {
+    match event {
+        Event::Submit(_) | Event::Notify(_) | Event::Inject(_) | Event::Remind(_) | Event::Steer(_) => Super,
+        Event::Withdraw(_) | Event::Replace(..) | Event::Consume(_) | Event::Abort(_) => Super,
+        Event::Pause | Event::Resume { .. } | Event::Maintain | Event::Maintained { .. } | Event::Close => {
+            Super
+        }
+        Event::Screened(..) | Event::ScreenFailed(..) | Event::MaintainFailed(_) => Super,
+        Event::Drain | Event::Own(_) | Event::TurnEnded(_) | Event::Lingers { .. } => Super,
+        Event::BackgroundEnded { .. } | Event::CallEnded(_) | Event::Crash { .. } | Event::Fault { .. } => {
+            Super
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The states of an agent (A01), and what outlives them.
+use alloc::vec::Vec;
+
+use machine_core::Text;
+use machine_core::event::HeldBecause;
+use machine_core::ids::{InputId, TurnId};
+use machine_core::machine::Path;
+use machine_core::message::Content;
+use serde::{Deserialize, Serialize};
+
+use crate::inbox::{Inbox, Screen, Waiting};
+use crate::roster::Roster;
+
+/// What outlives the states of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Agent {
+    /// Stands in every id (V02).
+    pub branch: u32,
+    /// The number of the last turn.
+    pub turns: u32,
+    /// The number of the last maintenance.
+    pub maintenance: u32,
+    /// Shown beside the state (A12).
+    pub paused: bool,
+    /// What waits.
+    pub inbox: Inbox,
+    /// What works on.
+    pub roster: Roster,
+}
+
+/// The running turn, as the agent sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Active {
+    /// The turn.
+    pub turn: TurnId,
+    /// The prompts it took; the first opened it.
+    pub prompts: Vec<InputId>,
+    /// The prompt that opened it.
+    pub opener: Option<InputId>,
+    /// When it ends, hold what waits: its process is gone (J05).
+    pub hold: bool,
+}
+
+/// Where maintenance goes back to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Back {
+    /// Idle.
+    Idle,
+    /// Idle, holding what waits.
+    Held(HeldBecause),
+    /// A failed check, unless history was replaced (A22).
+    Faulted(Text),
+}
+
+/// The leaf states.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "at", content = "with", rename_all = "snake_case")]
+pub enum State {
+    /// Nothing to do.
+    Ready,
+    /// Nothing to do but to wait for background calls.
+    Waiting,
+    /// What waits is kept until the next `submit`, `notify` or `resume` (A14).
+    Held(HeldBecause),
+    /// This prompt is screened; it opens a turn if it is admitted (A11).
+    Screening(InputId),
+    /// A turn runs.
+    Active(Active),
+    /// A turn is being stopped.
+    Aborting(Active),
+    /// Maintenance has history to itself (A17).
+    Maintaining(Back),
+    /// The last work is being stopped (A19); the turn, if it is not over.
+    Closing(Option<Active>),
+    /// This opening is over.
+    Closed,
+    /// The engine is faulted (A22).
+    Faulted {
+        /// Why.
+        why: Text,
+        /// Whether an accepted `Replace` helps.
+        check: bool,
+        /// The turn, until its end is told.
+        active: Option<Active>,
+    },
+}
+
+/// Superstates borrow from the active leaf.
+pub enum Parent<'s> {
+    /// Commands are taken.
+    Open,
+    /// No turn.
+    Idle,
+    /// A turn.
+    Running(&'s mut Active),
+    /// Commands are refused.
+    Shut,
+}
+
+impl Path for State {
+    fn path(&self) -> &'static [&'static str] {
+        match self {
+            Self::Ready => &["Open", "Idle", "Ready"],
+            Self::Waiting => &["Open", "Idle", "Waiting"],
+            Self::Held(_) => &["Open", "Idle", "Held"],
+            Self::Screening(_) => &["Open", "Screening"],
+            Self::Active(_) => &["Open", "Running", "Active"],
+            Self::Aborting(_) => &["Open", "Running", "Aborting"],
+            Self::Maintaining(_) => &["Open", "Maintaining"],
+            Self::Closing(_) => &["Shut", "Closing"],
+            Self::Closed => &["Shut", "Closed"],
+            Self::Faulted { .. } => &["Shut", "Faulted"],
+        }
+    }
+}
+
+impl State {
+    /// The running turn.
+    pub fn active(&self) -> Option<&Active> {
+        match self {
+            Self::Active(active) | Self::Aborting(active) => Some(active),
+            Self::Closing(active) | Self::Faulted { active, .. } => active.as_ref(),
+            Self::Ready | Self::Waiting | Self::Held(_) | Self::Screening(_) => None,
+            Self::Maintaining(_) | Self::Closed => None,
+        }
+    }
+}
+
+impl Active {
+    /// Moves it out of a state that is being left.
+    pub(crate) fn take(&mut self) -> Self {
+        let Self { turn, prompts, opener, hold } = self;
+        Self { turn: *turn, prompts: core::mem::take(prompts), opener: opener.take(), hold: *hold }
+    }
+
+    pub(crate) fn set_hold(active: &mut Option<Self>) {
+        if let Some(active) = active {
+            active.hold = true;
+        }
+    }
+}
+
+/// What waits for the next step, as a turn needs to know it (T13).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Paused.
+    pub paused: bool,
+    /// A steered prompt that was admitted.
+    pub steered: bool,
+    /// A notification, an injection or a background end.
+    pub outside: bool,
+    /// A message of the turn's own.
+    pub inside: bool,
+}
+
+impl Agent {
+    /// An agent that has done nothing yet.
+    pub fn new(branch: u32) -> Self {
+        let (inbox, roster) = (Inbox::default(), Roster::default());
+        Self { branch, turns: 0, maintenance: 0, paused: false, inbox, roster }
+    }
+
+    /// What waits for the next step.
+    pub fn look(&self) -> Look {
+        let mut look = Look { paused: self.paused, ..Look::default() };
+        for waiting in &self.inbox.lane {
+            match waiting {
+                Waiting::Prompt(prompt) => look.steered |= prompt.screen == Screen::Passed,
+                Waiting::Note { .. } | Waiting::BackgroundEnd { .. } => look.outside = true,
+                Waiting::Deliver { .. } | Waiting::StopHook(_) => look.inside = true,
+            }
+        }
+        look
+    }
+
+    /// Whether a message says something.
+    pub(crate) fn is_blank(message: &Content) -> bool {
+        !message.iter().any(machine_core::message::Part::is_visible)
+    }
+}

@@ -1,0 +1,155 @@
+//! What a failed attempt leads to: a recovery, a retry, or the end (M03).
+use alloc::sync::Arc;
+
+use machine_core::ask::{Question, Recovery, Remedy, Timer};
+use machine_core::event::{AttemptEnd, EndReason, Event as Report, TurnError};
+use machine_core::response::{Failure, ModelError};
+use statig::Outcome::{self, Transition};
+
+use crate::attempt::Attempt;
+use crate::backoff;
+use crate::event::{Ctx, Signal};
+use crate::state::{State, Turn};
+
+impl Turn {
+    /// The attempt failed: it is booked, and the host is asked first.
+    pub(crate) fn failed(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        attempt: Attempt,
+        error: &Arc<ModelError>,
+    ) -> Outcome<State> {
+        self.book(ctx, &attempt, AttemptEnd::Failed(error.clone()), error.usage.or(attempt.usage));
+        self.tries.failures += 1;
+        if ctx.config.ask.recover && self.tries.recoveries < ctx.config.turn.recoveries {
+            return Transition(State::Recovering { attempt, error: error.clone() });
+        }
+        self.retry_or_fail(ctx, attempt, error)
+    }
+
+    /// An empty response: asked again, with its own count (T11).
+    pub(crate) fn empty(&mut self, ctx: &mut Ctx<'_>, attempt: Attempt) -> Outcome<State> {
+        let error = Arc::new(ModelError::new(Failure::Empty, "the response has neither text nor calls"));
+        self.book(ctx, &attempt, AttemptEnd::Failed(error.clone()), attempt.usage);
+        self.tries.empty += 1;
+        if self.tries.empty > ctx.config.turn.empty {
+            let tries = self.tries.empty;
+            return self.fail(ctx, TurnError::EmptyResponse { tries });
+        }
+        let (count, limit) = (self.tries.empty, ctx.config.turn.empty);
+        self.wait(
+            ctx,
+            attempt,
+            &error,
+            (count, limit),
+            backoff::delay(&ctx.config.retry, count, self.attempt_id()),
+        )
+    }
+
+    /// The host's answer (M08). A strategy that brings no progress is used once per step.
+    pub(crate) fn recovered(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        attempt: Attempt,
+        error: &Arc<ModelError>,
+        answer: &Recovery,
+    ) -> Outcome<State> {
+        match answer {
+            Recovery::Decline => self.retry_or_fail(ctx, attempt, error),
+            Recovery::End(own) => {
+                let attempt = self.attempt_id();
+                self.fail(ctx, TurnError::Model { error: own.clone(), attempt })
+            }
+            Recovery::Retry(remedy) => {
+                self.tries.recoveries += 1;
+                self.remedied(ctx, remedy);
+                let known = self.tries.strategies.contains(&remedy.strategy);
+                let overflow = error.kind == Failure::ContextOverflow;
+                self.tries.futile += u32::from(overflow && !remedy.progress);
+                if !known {
+                    self.tries.strategies.push(remedy.strategy.clone());
+                }
+                let futile = overflow && self.tries.futile >= ctx.config.turn.compactions;
+                if (known && !remedy.progress) || futile {
+                    return self.retry_or_fail(ctx, attempt, error);
+                }
+                self.tries.failures = 0;
+                self.request_again(ctx)
+            }
+        }
+    }
+
+    fn remedied(&mut self, ctx: &mut Ctx<'_>, remedy: &Remedy) {
+        let Remedy { strategy, progress: _, instead, for_turn, usage } = remedy;
+        ctx.report(Report::Remedied {
+            attempt: self.attempt_id(),
+            strategy: strategy.clone(),
+            usage: *usage,
+        });
+        if usage.is_some() {
+            self.usage.book(*usage);
+        }
+        if let Some(instead) = instead {
+            self.head.overlay(instead);
+            if *for_turn {
+                self.for_turn = Some(Arc::new(instead.clone()));
+            }
+        }
+    }
+
+    /// Without a recovery: again after a wait, or the end.
+    pub(crate) fn retry_or_fail(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        attempt: Attempt,
+        error: &Arc<ModelError>,
+    ) -> Outcome<State> {
+        let (retry, failures) = (&ctx.config.retry, self.tries.failures);
+        if error.kind == Failure::ContextOverflow {
+            return self.fail(ctx, TurnError::ContextOverflow { error: error.clone() });
+        }
+        if !error.kind.is_retryable() || failures >= retry.attempts {
+            let attempt = self.attempt_id();
+            return self.fail(ctx, TurnError::Model { error: error.clone(), attempt });
+        }
+        let delay = match error.retry_after_ms {
+            Some(asked) if asked > retry.retry_after_cap_ms => {
+                return self
+                    .fail(ctx, TurnError::RateLimited { retry_after_ms: asked, error: error.clone() });
+            }
+            Some(asked) => asked,
+            None => backoff::delay(retry, failures, self.attempt_id()),
+        };
+        let count = (failures, retry.attempts - 1);
+        self.wait(ctx, attempt, error, count, delay)
+    }
+
+    /// `Retrying` is reported before the wait (M07). `next` of at most `max` tries follows.
+    fn wait(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        attempt: Attempt,
+        error: &Arc<ModelError>,
+        (next, max): (u32, u32),
+        delay_ms: u64,
+    ) -> Outcome<State> {
+        let failed = self.attempt_id();
+        ctx.report(Report::Retrying { failed, next, max, delay_ms, error: error.clone() });
+        let timer = Timer::Backoff(self.step_id());
+        ctx.send(Signal::Ask(Question::Timer { timer, ms: delay_ms }));
+        Transition(State::Backoff(attempt))
+    }
+
+    /// The next attempt of the same step; what the last one streamed is void (M02).
+    pub(crate) fn request_again(&mut self, ctx: &mut Ctx<'_>) -> Outcome<State> {
+        ctx.report(Report::AttemptDiscarded { attempt: self.attempt_id() });
+        self.tries.serial += 1;
+        Transition(State::Requesting(Attempt::new(ctx.now)))
+    }
+
+    /// The step cannot be had; the failed attempt goes with it (M02).
+    pub(crate) fn fail(&mut self, ctx: &mut Ctx<'_>, error: TurnError) -> Outcome<State> {
+        ctx.report(Report::AttemptDiscarded { attempt: self.attempt_id() });
+        self.end(ctx, EndReason::Failed(Arc::new(error)))
+    }
+}
