@@ -1,2 +1,41 @@
-//! x
+//! The engine: three machines and the small parts between them.
+//!
+//! Inputs come down, signals run to completion inside one `handle`, events and asks come out in order. A machine
+//! never calls another: it pushes signals, and this crate is the only place that knows all three.
+//!
+//! | module | its one job |
+//! |---|---|
+//! | [`engine`] | what a host holds: admit, handle, read, save |
+//! | `deliver` | an input becomes an event of the machine that it belongs to |
+//! | `route` | a signal becomes what it asks for: one match, one line a signal |
+//! | [`asks`] | the table of open asks |
+//! | [`batch`] | who may start: accesses, cap, call order |
+//! | `scheduling` | starting calls, and answering those that only deaf ones hold up |
+//! | [`ledger`] | every call is announced once and answered once, in call order |
+//! | `result` | what the model reads of a result |
+//! | `entries` | what goes into history besides results |
+//! | `recover` | a dead process, a fault |
+//! | [`out`] | what a `handle` brings out |
+//! | [`view`] | the state as a host reads it |
+//! | [`trace`] | transitions as data |
 #![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod asks;
+pub mod batch;
+mod deliver;
+pub mod engine;
+mod entries;
+pub mod ledger;
+pub mod out;
+mod recover;
+mod result;
+mod route;
+mod scheduling;
+pub mod trace;
+pub mod view;
+
+pub use engine::{Admitted, Engine, Request, RestoreError, Snapshot};
+pub use out::{Order, Out};

@@ -57,9 +57,9 @@ impl Agent {
 
     /// Everything for the nearest drain, taken as a whole (A02, A06); then the reminders (A07).
     pub(crate) fn drain(&mut self, ctx: &mut Ctx<'_>, active: &mut Active) {
-        let (ready, later) = core::mem::take(&mut self.inbox.lane).into_iter().partition(Waiting::is_ready);
+        let (ready, later): (Vec<_>, Vec<_>) = core::mem::take(&mut self.inbox.lane).into_iter().partition(Waiting::is_ready);
         self.inbox.lane = later;
-        for waiting in Vec::from(ready) {
+        for waiting in ready {
             self.commit(ctx, active, waiting);
         }
         for reminder in self.inbox.take_reminders(ctx) {

@@ -25,6 +25,9 @@ use crate::usage::Usage;
 pub struct Ask {
     /// What the answer names.
     pub id: AskId,
+    /// Milliseconds after which the host answers `Failed(TimedOut)` itself; none = no bound (H02).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
     /// What is asked.
     #[serde(flatten)]
     pub question: Question,
@@ -133,8 +136,6 @@ pub enum Timer {
     Grace(CallId),
     /// To answer calls that only deaf ones hold up (B07).
     Busy,
-    /// To give up a question that its hook does not answer (H02).
-    Question(AskId),
 }
 
 /// The key of an open ask: what is asked about whom. At most one is open per subject.

@@ -269,6 +269,14 @@ impl Settlement {
         Self { outcome: result.outcome(), result: Some(result.clone()), cause: None }
     }
 
+    /// An abort wins over a time that was up before (C10).
+    pub fn aborted(&mut self, by: &Arc<Cause>) {
+        if matches!(self.outcome, Outcome::TimedOut { .. }) {
+            self.outcome = Outcome::Cancelled { may_have_run: true };
+            self.cause = Some(by.clone());
+        }
+    }
+
     /// An outcome that explains itself in `text`.
     pub fn explained(outcome: Outcome, text: impl Into<Text>) -> Self {
         let result = ToolResult { is_error: true, ..ToolResult::text(text) };

@@ -46,7 +46,7 @@ pub enum Event {
     Cancel(Arc<Cause>),
     /// Its turn is aborted (X03).
     Abort(Arc<Cause>),
-    /// Its turn is aborted again: no grace (X04).
+    /// It is stopped again, by its turn or by the session's close: no grace (X04).
     Hurry,
     /// The process that ran it is gone (J05). `left`: its execution may have left that process.
     Crash {

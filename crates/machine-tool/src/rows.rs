@@ -42,7 +42,6 @@ impl sm::State<Call> for State {
             (State::Authorizing(_), Event::Crash { .. }) => Handled,
 
             (State::Queued(plan), Event::Start) => Transition(State::Attached(Run::of(plan))).starting(ctx, call, plan),
-            (State::Queued(_), Event::Skip(code)) => conclude(ctx, Settlement::bare(Status::skipped(*code)), false, None),
 
             (State::Attached(_), Event::Executed(end)) => conclude(ctx, ended(end), true, None),
             (State::Attached(_), Event::Lost) => conclude(ctx, Settlement::bare(Status::Unknown), true, None),
@@ -58,26 +57,27 @@ impl sm::State<Call> for State {
             (State::Cancelling { run, stop }, Event::GraceOver | Event::Hurry) => deaf(ctx, take(run), stop),
 
             (State::Finalizing { settlement, .. }, Event::Finalized(result)) => settle(ctx, finalized(settlement, result)),
-            (State::Finalizing { .. }, Event::HookFailed(error)) => settle(ctx, withheld()).reporting(ctx, "Finalize", error),
-            (State::Finalizing { stopped: stopped @ None, .. }, Event::Abort(cause)) => { *stopped = Some(cause.clone()); arm_grace(ctx, call); Handled }
-            (State::Finalizing { stopped: Some(cause), ran, .. }, Event::GraceOver | Event::Hurry) => settle(ctx, cut_finalizing(*ran, cause)),
-            (State::Finalizing { .. }, Event::Crash { .. }) => settle(ctx, withheld()),
-            (State::Finalizing { .. }, Event::Fault) => settle(ctx, withheld()),
+            (State::Finalizing { settlement, ran, .. }, Event::HookFailed(error)) => settle(ctx, withheld(settlement, *ran)).reporting(ctx, "Finalize", error),
+            (State::Finalizing { settlement, stopped: stopped @ None, .. }, Event::Abort(cause)) => { settlement.aborted(cause); *stopped = Some(cause.clone()); arm_grace(ctx, call); Handled }
+            (State::Finalizing { stopped: Some(cause), ran, .. }, Event::GraceOver | Event::Hurry) => settle(ctx, cancelled(*ran, cause)),
+            (State::Finalizing { settlement, ran, .. }, Event::Crash { .. } | Event::Fault) => settle(ctx, withheld(settlement, *ran)),
 
             (State::Working(run), Event::TimeUp) => Transition(State::Stopping { run: take(run), stop: Stop::TimedOut }),
             (State::Working(run), Event::Cancel(cause)) => Transition(State::Stopping { run: take(run), stop: Stop::Cancelled(cause.clone()) }),
             (State::Working(_), Event::Executed(end)) => finish(ctx, ended(end)),
-            (State::Working(run), Event::Output(parts)) if !ctx.finalize => { run.keep(parts, ctx.output_chars); Handled }
+            (State::Working(run) | State::Stopping { run, .. }, Event::Output(parts)) => { run.keep(parts, ctx); Handled }
 
             (State::Stopping { .. }, Event::Executed(Executed::Done(result))) if !result.is_error => finish(ctx, Settlement::of(result)),
             (State::Stopping { run, stop }, Event::Executed(end)) => finish(ctx, stopped_with(take(run), stop, end)),
             (State::Stopping { run, stop }, Event::GraceOver | Event::Hurry) => killed(ctx, take(run), stop),
 
-            (State::Ending { settlement }, Event::Finalized(result)) => told(ctx, finalized(settlement, result)),
-            (State::Ending { .. }, Event::HookFailed(error)) => told(ctx, withheld()).reporting(ctx, "Finalize", error),
-            (State::Ending { .. }, Event::Cancel(_)) => { arm_grace(ctx, call); Handled }
-            (State::Ending { .. }, Event::GraceOver) => told(ctx, withheld()),
+            (State::Ending { settlement, .. }, Event::Finalized(result)) => told(ctx, finalized(settlement, result)),
+            (State::Ending { settlement, .. }, Event::HookFailed(error)) => told(ctx, withheld(settlement, true)).reporting(ctx, "Finalize", error),
+            (State::Ending { stopped: stopped @ false, .. }, Event::Cancel(_)) => { *stopped = true; arm_grace(ctx, call); Handled }
+            (State::Ending { settlement, stopped: true }, Event::GraceOver | Event::Hurry) => told(ctx, withheld(settlement, true)),
+            (State::Ending { .. }, Event::Progress(_)) => ignored(event),
 
+            (State::Deaf, Event::Executed(Executed::Nothing)) => Transition(State::Settled), // it obeyed, late
             (State::Deaf, Event::Executed(end)) => { ctx.send(Signal::Late(ended(end).outcome)); Transition(State::Settled) }
             (State::Deaf, Event::Lost | Event::Crash { .. } | Event::Fault) => Transition(State::Settled),
 
@@ -116,22 +116,25 @@ impl sm::State<Call> for State {
                 arm_grace(ctx, call);
             }
             State::Finalizing { settlement, stopped, .. } => {
+                withdraw_questions(ctx, call);
                 disarm(ctx, Timer::CallTimeout(id));
                 if stopped.is_none() {
                     disarm(ctx, Timer::Grace(id));
                 }
                 ask_finalize(ctx, call, settlement);
             }
-            State::Ending { settlement } => {
+            State::Ending { settlement, .. } => {
                 disarm(ctx, Timer::CallTimeout(id));
                 disarm(ctx, Timer::Grace(id));
                 ask_finalize(ctx, call, settlement);
             }
-            State::Deaf => ctx.send(Signal::Deaf),
+            State::Deaf => {
+                disarm(ctx, Timer::Grace(id));
+                ctx.send(Signal::Deaf);
+            }
             State::Settled => {
-                for subject in [Subject::Prepare(id), Subject::Approve(id), Subject::Finalize(id)] {
-                    ctx.send(Signal::Withdraw(subject, WithdrawnBecause::Obsolete));
-                }
+                withdraw_questions(ctx, call);
+                ctx.send(Signal::Withdraw(Subject::Finalize(id), WithdrawnBecause::Obsolete));
                 disarm(ctx, Timer::CallTimeout(id));
                 disarm(ctx, Timer::Grace(id));
                 ctx.send(Signal::Ended);
@@ -156,11 +159,13 @@ impl sm::Superstate<Call> for Parent<'_> {
     #[rustfmt::skip] // one row per transition
     fn call_handler(&mut self, call: &mut Call, event: &Event, ctx: &mut Ctx<'_>) -> Outcome<State> {
         match (self, event) {
-            (Parent::Unstarted, Event::Abort(cause) | Event::Cancel(cause)) => settle(ctx, aborted(Some(cause))),
+            (Parent::Unstarted, Event::Skip(code)) => conclude(ctx, Settlement::bare(Status::skipped(*code)), false, None),
+            (Parent::Unstarted, Event::Cancel(cause)) => conclude(ctx, cancelled(false, cause), false, None),
+            (Parent::Unstarted, Event::Abort(cause)) => settle(ctx, aborted(Some(cause))),
             (Parent::Unstarted, Event::Crash { .. }) => settle(ctx, Settlement::bare(Status::skipped(SkipCode::Crash))),
             (Parent::Unstarted, Event::Fault) => settle(ctx, aborted(None)),
 
-            (Parent::Running(run), Event::Output(parts)) if !ctx.finalize => { run.keep(parts, ctx.output_chars); Handled }
+            (Parent::Running(run), Event::Output(parts)) => { run.keep(parts, ctx); Handled }
             (Parent::Running(_), Event::Crash { left: true }) => settle(ctx, Settlement::bare(Status::Unknown)),
             (Parent::Running(_), Event::Crash { left: false }) => settle(ctx, Settlement::bare(Status::skipped(SkipCode::Crash))),
             (Parent::Running(_), Event::Fault) => settle(ctx, Settlement::bare(Status::Cancelled { may_have_run: true })),
@@ -265,7 +270,7 @@ fn background(ctx: &mut Ctx<'_>, run: Run, ack: &machine_core::message::Content)
 /// A detached call's work is over.
 fn finish(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
     if ctx.finalize {
-        return Transition(State::Ending { settlement });
+        return Transition(State::Ending { settlement, stopped: false });
     }
     told(ctx, settlement)
 }
@@ -332,8 +337,14 @@ fn finalized(settlement: &Settlement, result: &Arc<ToolResult>) -> Settlement {
     Settlement { outcome: settlement.outcome.clone(), result: Some(result), cause: settlement.cause.clone() }
 }
 
-fn cut_finalizing(ran: bool, cause: &Arc<Cause>) -> Settlement {
-    Settlement { outcome: Status::Cancelled { may_have_run: ran }, result: None, cause: Some(cause.clone()) }
+fn cancelled(may_have_run: bool, cause: &Arc<Cause>) -> Settlement {
+    Settlement { outcome: Status::Cancelled { may_have_run }, result: None, cause: Some(cause.clone()) }
+}
+
+fn withdraw_questions(ctx: &mut Ctx<'_>, call: &Call) {
+    for subject in [Subject::Prepare(call.id), Subject::Approve(call.id)] {
+        ctx.send(Signal::Withdraw(subject, WithdrawnBecause::Obsolete));
+    }
 }
 
 fn ask_finalize(ctx: &mut Ctx<'_>, call: &Call, settlement: &Settlement) {

@@ -10,6 +10,8 @@ use machine_core::message::{Body, Content, Part};
 use machine_core::outcome::{ErrorCode, Outcome, Settlement, SkipCode, ToolResult};
 use serde::{Deserialize, Serialize};
 
+use crate::event::Ctx;
+
 /// What outlives every state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Call {
@@ -83,6 +85,8 @@ pub enum State {
     Ending {
         /// What would be told.
         settlement: Settlement,
+        /// Whether a grace runs.
+        stopped: bool,
     },
     /// Answered by the engine, and still at work for all we know.
     Deaf,
@@ -161,10 +165,13 @@ impl Run {
         Self { plan: plan.clone(), ..Self::default() }
     }
 
-    /// Keeps output up to `limit` characters; the rest is dropped (V15).
-    pub(crate) fn keep(&mut self, parts: &Content, limit: usize) {
+    /// Keeps output up to the limit; the rest is dropped (V15). With a finalizer the host keeps it (C11).
+    pub(crate) fn keep(&mut self, parts: &Content, ctx: &Ctx<'_>) {
+        if ctx.finalize {
+            return;
+        }
         for part in parts.iter() {
-            let room = limit.saturating_sub(self.chars);
+            let room = ctx.output_chars.saturating_sub(self.chars);
             match &part.body {
                 Body::Text(text) => {
                     let kept = text.char_indices().nth(room).map_or(&**text, |(end, _)| &text[..end]);
@@ -216,7 +223,9 @@ pub(crate) fn aborted(cause: Option<&Arc<Cause>>) -> Settlement {
     Settlement { cause: cause.cloned(), ..Settlement::bare(Outcome::skipped(SkipCode::Abort)) }
 }
 
-/// The result exists and may not be told.
-pub(crate) fn withheld() -> Settlement {
-    Settlement::bare(Outcome::error(ErrorCode::Withheld))
+/// The result was not finalized and may not be told (C11). What never ran has no output to withhold: its outcome
+/// stays.
+pub(crate) fn withheld(settlement: &Settlement, ran: bool) -> Settlement {
+    let outcome = if ran { Outcome::error(ErrorCode::Withheld) } else { settlement.outcome.clone() };
+    Settlement { outcome, result: None, cause: settlement.cause.clone() }
 }

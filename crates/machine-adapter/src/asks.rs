@@ -1,0 +1,144 @@
+//! The table of open asks: it is `outstanding()`, the stray test (E07), recovery and hand-over in one.
+//!
+//! Architecture invariant: nothing is matched by position or by "the latest"; an id is never used again.
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use machine_core::ask::{Answer, Ask, Question, Subject};
+use machine_core::config::Questions;
+use machine_core::ids::{AskId, CallId};
+use serde::{Deserialize, Serialize};
+
+/// The open asks of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Asks {
+    branch: u32,
+    last: u32,
+    open: BTreeMap<AskId, Open>,
+    #[serde(skip)]
+    by_subject: BTreeMap<Subject, AskId>,
+}
+
+/// One open ask (H07).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Open {
+    /// What was asked.
+    pub ask: Ask,
+    /// Since when; milliseconds, wall time.
+    pub since: u64,
+    /// Taken back, but its outcome still counts: an execution that is being stopped, or is deaf.
+    pub withdrawn: bool,
+}
+
+impl Asks {
+    /// No asks yet.
+    pub fn new(branch: u32) -> Self {
+        Self { branch, last: 0, open: BTreeMap::new(), by_subject: BTreeMap::new() }
+    }
+
+    /// All of them, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Open> {
+        self.open.values()
+    }
+
+    /// One of them.
+    pub fn get(&self, ask: AskId) -> Option<&Open> {
+        self.open.get(&ask)
+    }
+
+    /// Whether none is open.
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The open ask about this subject.
+    pub fn about(&self, subject: &Subject) -> Option<AskId> {
+        self.by_subject.get(subject).copied()
+    }
+
+    pub(crate) fn ask(&mut self, question: Question, timeouts: &Questions, now: u64) -> Ask {
+        self.last += 1;
+        let id = AskId { branch: self.branch, serial: self.last };
+        let subject = question.subject();
+        let ask = Ask { id, timeout_ms: timeout(&question, timeouts), question };
+        self.open.insert(id, Open { ask: ask.clone(), since: now, withdrawn: false });
+        let before = self.by_subject.insert(subject, id);
+        debug_assert!(before.is_none(), "E07: two open asks about one subject: {:?}", ask.question);
+        ask
+    }
+
+    /// Forgets an ask: it is answered, or nobody waits for it.
+    pub(crate) fn close(&mut self, ask: AskId) -> Option<Open> {
+        let open = self.open.remove(&ask)?;
+        self.by_subject.remove(&open.ask.question.subject());
+        Some(open)
+    }
+
+    /// Takes an ask back. An execution stays in the table until it ends: its outcome still counts.
+    pub(crate) fn withdraw(&mut self, subject: &Subject) -> Option<AskId> {
+        let id = self.about(subject)?;
+        if !matches!(subject, Subject::Execute(_)) {
+            self.close(id);
+            return Some(id);
+        }
+        let open = self.open.get_mut(&id)?;
+        let first = !core::mem::replace(&mut open.withdrawn, true);
+        first.then_some(id)
+    }
+
+    /// The execution of a call that is over for all purposes.
+    pub(crate) fn forget_execution(&mut self, call: CallId) {
+        if let Some(id) = self.about(&Subject::Execute(call)) {
+            self.close(id);
+        }
+    }
+
+    pub(crate) fn drain(&mut self) -> Vec<AskId> {
+        self.by_subject.clear();
+        core::mem::take(&mut self.open).into_keys().collect()
+    }
+
+    /// After reading it back: the index by subject is derived.
+    pub(crate) fn reindex(&mut self) {
+        self.by_subject = self.open.iter().map(|(id, open)| (open.ask.question.subject(), *id)).collect();
+    }
+}
+
+/// Hooks have a bound; people, maintenance, acts and timers have none of this kind (H02).
+fn timeout(question: &Question, questions: &Questions) -> Option<u64> {
+    let hook = match question {
+        Question::Screen { .. }
+        | Question::Gate { .. }
+        | Question::Recover { .. }
+        | Question::Stop { .. } => true,
+        Question::Prepare { .. } | Question::Finalize { .. } => true,
+        Question::Approve { .. } | Question::Maintain { .. } | Question::Timer { .. } => false,
+        Question::Attempt { .. } | Question::Execute { .. } => false,
+    };
+    (hook && questions.timeout_ms > 0).then_some(questions.timeout_ms)
+}
+
+/// Whether an answer is one to this question (E07).
+pub(crate) fn fits(question: &Question, answer: &Answer) -> bool {
+    match (question, answer) {
+        (Question::Screen { .. }, Answer::Screen(_) | Answer::Failed(_)) => true,
+        (Question::Gate { .. }, Answer::Gate(_) | Answer::Failed(_)) => true,
+        (Question::Attempt { .. }, Answer::Finished(_) | Answer::AttemptFailed(_)) => true,
+        (Question::Recover { .. }, Answer::Recover(_) | Answer::Failed(_)) => true,
+        (Question::Prepare { .. }, Answer::Prepare(_) | Answer::Failed(_)) => true,
+        (Question::Approve { digest, .. }, Answer::Approve(approved)) => approved.digest == *digest,
+        (Question::Approve { .. }, Answer::Failed(_)) => true,
+        (Question::Execute { .. }, Answer::Execute(_)) => true,
+        (Question::Finalize { .. }, Answer::Finalize(_) | Answer::Failed(_)) => true,
+        (Question::Stop { .. }, Answer::Stop(_) | Answer::Failed(_)) => true,
+        (Question::Maintain { .. }, Answer::Maintained | Answer::Failed(_)) => true,
+        (Question::Timer { .. }, Answer::Fired) => true,
+        _ => false,
+    }
+}
+
+/// A summary for people: how many asks are open, by name.
+pub fn names(asks: &Asks) -> Arc<[&'static str]> {
+    asks.iter().map(|open| open.ask.question.kind()).collect()
+}

@@ -1,0 +1,374 @@
+//! Who may start: accesses, cap, call order (B01 to B10).
+//!
+//! A call starts when every earlier call of its batch has been prepared, it conflicts with no running call and with
+//! no earlier call that is not over, and a slot is free.
+//!
+//! Nothing here compares calls pair by pair. As in databases with locks at several levels, an access marks the node
+//! of its path and leaves an intention (`Below`) on every ancestor. A call waits at a node while a mode that clashes
+//! with its own is held there by an earlier call. What holds a mode only ever gets later, so each wait is woken
+//! once: a batch of n calls costs about n log n, whether they share one path or none.
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use machine_core::Text;
+use machine_core::access::{Access, PathRules, conflict, normalise};
+use machine_core::ids::CallId;
+use serde::{Deserialize, Serialize};
+
+/// The scheduler. Calls that linger stay in it beyond their batch, with what they hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Batch {
+    /// The first call of the open batch that is not entered yet, and the first that is not in the batch.
+    next: Option<(CallId, u32)>,
+    /// Prepared before an earlier call was.
+    planned: BTreeMap<CallId, Access>,
+    /// Want to start, and are not entered yet.
+    early: BTreeSet<CallId>,
+    /// Entered calls.
+    entered: BTreeMap<CallId, Entered>,
+    /// May start as soon as a slot is free.
+    ready: BTreeSet<CallId>,
+    /// Declared again and in the way of a later call that runs: looked at when a call gives something back.
+    stalled: BTreeSet<CallId>,
+    /// Hold a slot.
+    running: BTreeSet<CallId>,
+    /// Of those, answered and not ended.
+    deaf: BTreeSet<CallId>,
+    nodes: BTreeMap<Text, Node>,
+}
+
+/// A call that takes part in scheduling.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Entered {
+    access: Access,
+    /// Where it holds what.
+    holds: Marks,
+    /// What must not be held by an earlier call.
+    checks: Marks,
+    /// How many of them hold.
+    passed: usize,
+    /// How far it is.
+    at: At,
+    /// It was declared again: a later call may run that is in its way.
+    redeclared: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum At {
+    /// It does not want to start yet: somebody must approve it.
+    Idle,
+    /// It waits at its next check.
+    Waiting,
+    /// Ready, or stalled.
+    Clear,
+    /// It started.
+    Started,
+}
+
+/// How a node is held: for itself, with everything below, or somewhere below; to read or to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    NodeRead,
+    NodeWrite,
+    TreeRead,
+    TreeWrite,
+    BelowRead,
+    BelowWrite,
+}
+
+/// One path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Node {
+    held: BTreeMap<Mode, BTreeSet<CallId>>,
+    waiting: BTreeMap<Mode, BTreeSet<CallId>>,
+}
+
+impl Batch {
+    /// A batch of `count` calls begins with this one.
+    pub(crate) fn begin(&mut self, first: CallId, count: u32) {
+        debug_assert!(self.next.is_none() && self.planned.is_empty(), "B09: the last batch is not over");
+        self.next = Some((first, first.index + count));
+    }
+
+    /// A call is prepared, or will never run: it touches this.
+    pub(crate) fn plan(&mut self, call: CallId, access: Access, rules: &PathRules) {
+        self.planned.insert(call, access);
+        while let Some((next, end)) = self.next {
+            let Some(access) = self.planned.remove(&next) else { return };
+            self.enter(next, access, rules);
+            let later = CallId { index: next.index + 1, ..next };
+            self.next = (later.index < end).then_some((later, end));
+            if self.early.remove(&next) {
+                self.advance(next);
+            }
+        }
+    }
+
+    /// A call wants to start.
+    pub(crate) fn enqueue(&mut self, call: CallId) {
+        if self.entered.contains_key(&call) {
+            self.advance(call);
+        } else {
+            self.early.insert(call);
+        }
+    }
+
+    /// The next call that may start now; it counts as started.
+    pub(crate) fn start(&mut self, max_parallel: u32) -> Option<CallId> {
+        if self.running.len() >= max_parallel as usize {
+            return None;
+        }
+        let call = self.ready.pop_first()?;
+        self.running.insert(call);
+        if let Some(entered) = self.entered.get_mut(&call) {
+            entered.at = At::Started;
+        }
+        Some(call)
+    }
+
+    /// A call's work is over: it gives back its slot and its accesses (B07).
+    pub(crate) fn end(&mut self, call: CallId, rules: &PathRules) {
+        self.early.remove(&call);
+        self.ready.remove(&call);
+        self.stalled.remove(&call);
+        self.running.remove(&call);
+        self.deaf.remove(&call);
+        if self.next.is_some_and(|(next, _)| call >= next && call.step() == next.step()) {
+            // It was answered before it was prepared.
+            self.plan(call, Access::None, rules);
+        }
+        if let Some(entered) = self.entered.remove(&call) {
+            self.stop_waiting(call, &entered);
+            self.give_back(call, entered.holds);
+        }
+        self.look_again(rules);
+    }
+
+    /// A call works on in the background: it gives back its slot, and its accesses unless it keeps them (B07).
+    pub(crate) fn detach(&mut self, call: CallId, keep_access: bool, rules: &PathRules) {
+        self.running.remove(&call);
+        if !keep_access && let Some(entered) = self.entered.remove(&call) {
+            self.give_back(call, entered.holds);
+        }
+        self.look_again(rules);
+    }
+
+    /// A call was answered and does not stop: it keeps what it holds (B07).
+    pub(crate) fn deafen(&mut self, call: CallId) {
+        if self.running.contains(&call) {
+            self.deaf.insert(call);
+        }
+    }
+
+    /// A call that has not started touches something else (B06).
+    pub(crate) fn declare(&mut self, call: CallId, access: Access, rules: &PathRules) {
+        if let Some(planned) = self.planned.get_mut(&call) {
+            *planned = access;
+            return;
+        }
+        let Some(entered) = self.entered.get(&call).filter(|entered| entered.at != At::Started) else {
+            return;
+        };
+        let wants = entered.at != At::Idle;
+        if let Some(entered) = self.entered.remove(&call) {
+            self.stop_waiting(call, &entered);
+            self.give_back(call, entered.holds);
+        }
+        self.ready.remove(&call);
+        self.stalled.remove(&call);
+        self.enter(call, access, rules);
+        if let Some(entered) = self.entered.get_mut(&call) {
+            entered.redeclared = true;
+        }
+        // Later calls that were clear to start are looked at again: the new declaration may be in their way.
+        let later: Vec<CallId> = self.ready.range(call..).copied().collect();
+        for other in later {
+            self.ready.remove(&other);
+            self.restart(other);
+        }
+        if wants {
+            self.advance(call);
+        }
+        self.look_again(rules);
+    }
+
+    /// Whether a call can be declared again.
+    pub(crate) fn is_waiting(&self, call: CallId) -> bool {
+        self.planned.contains_key(&call)
+            || self.entered.get(&call).is_some_and(|entered| entered.at != At::Started)
+    }
+
+    /// Calls that only deaf ones hold up, when nothing else runs (B07).
+    pub(crate) fn held_by_deaf(&self, max_parallel: u32, rules: &PathRules) -> Vec<CallId> {
+        if self.deaf.is_empty() || self.next.is_some() || self.running.len() > self.deaf.len() {
+            return Vec::new();
+        }
+        let full = self.deaf.len() >= max_parallel as usize;
+        let wanting =
+            self.entered.iter().filter(|(_, entered)| matches!(entered.at, At::Waiting | At::Clear));
+        let blocked = |access: &Access| {
+            let mut deaf = self.deaf.iter().filter_map(|call| self.entered.get(call));
+            deaf.any(|other| conflict(access, &other.access, rules))
+        };
+        wanting.filter(|(_, entered)| full || blocked(&entered.access)).map(|(call, _)| *call).collect()
+    }
+
+    fn enter(&mut self, call: CallId, access: Access, rules: &PathRules) {
+        let (holds, checks) = claims(&access, rules);
+        for (path, mode) in &holds {
+            let node = self.nodes.entry(path.clone()).or_default();
+            node.held.entry(*mode).or_default().insert(call);
+        }
+        let entered = Entered { access, holds, checks, passed: 0, at: At::Idle, redeclared: false };
+        self.entered.insert(call, entered);
+    }
+
+    /// Goes on with the checks of a call that wants to start, up to the first that does not hold.
+    fn advance(&mut self, call: CallId) {
+        let Some(entered) = self.entered.get_mut(&call) else { return };
+        while let Some((path, mode)) = entered.checks.get(entered.passed) {
+            if let Some(node) = self.nodes.get_mut(path)
+                && node.held.get(mode).and_then(BTreeSet::first).is_some_and(|first| *first < call)
+            {
+                node.waiting.entry(*mode).or_default().insert(call);
+                entered.at = At::Waiting;
+                return;
+            }
+            entered.passed += 1;
+        }
+        entered.at = At::Clear;
+        let set = if entered.redeclared { &mut self.stalled } else { &mut self.ready };
+        set.insert(call);
+    }
+
+    fn restart(&mut self, call: CallId) {
+        if let Some(entered) = self.entered.get_mut(&call) {
+            entered.passed = 0;
+        }
+        self.advance(call);
+    }
+
+    fn stop_waiting(&mut self, call: CallId, entered: &Entered) {
+        if let (At::Waiting, Some((path, mode))) = (entered.at, entered.checks.get(entered.passed))
+            && let Some(node) = self.nodes.get_mut(path)
+        {
+            node.unwait(*mode, call);
+        }
+    }
+
+    /// Gives accesses back and goes on with every call that waited for just them.
+    fn give_back(&mut self, call: CallId, holds: Marks) {
+        let mut woken = Vec::new();
+        for (path, mode) in holds {
+            let Some(node) = self.nodes.get_mut(&path) else { continue };
+            node.give_back(mode, call, &mut woken);
+            if node.is_empty() {
+                self.nodes.remove(&path);
+            }
+        }
+        for other in woken {
+            self.advance(other);
+        }
+    }
+
+    /// Calls that were declared again are clear when no later call that runs is in their way.
+    fn look_again(&mut self, rules: &PathRules) {
+        let stalled: Vec<CallId> = self.stalled.iter().copied().collect();
+        for call in stalled {
+            let Some(entered) = self.entered.get(&call) else { continue };
+            let mut later = self.running.range(call..).filter_map(|other| self.entered.get(other));
+            if !later.any(|other| conflict(&entered.access, &other.access, rules)) {
+                self.stalled.remove(&call);
+                self.ready.insert(call);
+            }
+        }
+    }
+}
+
+impl Node {
+    fn give_back(&mut self, mode: Mode, call: CallId, woken: &mut Vec<CallId>) {
+        let first = self.held.get_mut(&mode).and_then(|held| {
+            held.remove(&call);
+            held.first().copied()
+        });
+        if first.is_none() {
+            self.held.remove(&mode);
+        }
+        let Some(waiting) = self.waiting.get_mut(&mode) else { return };
+        while let Some(next) =
+            waiting.first().copied().filter(|next| first.is_none_or(|first| *next <= first))
+        {
+            waiting.remove(&next);
+            woken.push(next);
+        }
+        if waiting.is_empty() {
+            self.waiting.remove(&mode);
+        }
+    }
+
+    fn unwait(&mut self, mode: Mode, call: CallId) {
+        if let Some(waiting) = self.waiting.get_mut(&mode) {
+            waiting.remove(&call);
+            if waiting.is_empty() {
+                self.waiting.remove(&mode);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.held.is_empty() && self.waiting.is_empty()
+    }
+}
+
+/// Modes at paths.
+type Marks = Vec<(Text, Mode)>;
+
+/// What an access holds, and what must not be held by an earlier call.
+fn claims(access: &Access, rules: &PathRules) -> (Marks, Marks) {
+    let (mut holds, mut checks) = (BTreeSet::new(), BTreeSet::new());
+    let mut touch = |path: &str, writes: bool, recursive: bool| {
+        let [node, tree, below] = [writer(writes), tree_of(writes), below_of(writes)];
+        let here = Text::from(path);
+        holds.insert((here.clone(), if recursive { tree } else { node }));
+        let clashing: &[Mode] = if writes { &[Mode::NodeRead, Mode::NodeWrite] } else { &[Mode::NodeWrite] };
+        let clashing_trees: &[Mode] =
+            if writes { &[Mode::TreeRead, Mode::TreeWrite] } else { &[Mode::TreeWrite] };
+        let clashing_below: &[Mode] =
+            if writes { &[Mode::BelowRead, Mode::BelowWrite] } else { &[Mode::BelowWrite] };
+        let inside = if recursive { clashing_below } else { &[] };
+        for mode in clashing.iter().chain(clashing_trees).chain(inside) {
+            checks.insert((here.clone(), *mode));
+        }
+        let mut rest = path;
+        while let Some((ancestor, _)) = rest.rsplit_once('/') {
+            let above = Text::from(ancestor);
+            holds.insert((above.clone(), below));
+            checks.extend(clashing_trees.iter().map(|mode| (above.clone(), *mode)));
+            rest = ancestor;
+        }
+    };
+    match access {
+        Access::None => {}
+        Access::All => touch("", true, true),
+        Access::Paths(paths) => {
+            for path in paths.iter() {
+                touch(&normalise(&path.path, rules), path.mode.writes(), path.recursive);
+            }
+        }
+    }
+    (holds.into_iter().collect(), checks.into_iter().collect())
+}
+
+fn writer(writes: bool) -> Mode {
+    if writes { Mode::NodeWrite } else { Mode::NodeRead }
+}
+
+fn tree_of(writes: bool) -> Mode {
+    if writes { Mode::TreeWrite } else { Mode::TreeRead }
+}
+
+fn below_of(writes: bool) -> Mode {
+    if writes { Mode::BelowWrite } else { Mode::BelowRead }
+}

@@ -1,0 +1,64 @@
+//! What the model reads of a result: never empty (V11), never longer than allowed (V15), one fixed wording per code
+//! (V12).
+use alloc::string::String;
+use alloc::vec::Vec;
+use alloc::{format, sync::Arc};
+
+use machine_core::message::{Body, Content, Part};
+use machine_core::outcome::{ErrorCode, Outcome, Settlement, ToolResult};
+
+/// The content of the tool message that answers a call.
+pub(crate) fn content(settlement: &Settlement, limit: usize) -> Content {
+    let Settlement { outcome, result, cause } = settlement;
+    let result = result.as_deref();
+    let output = result.map(|result| bounded(result, limit)).unwrap_or_default();
+    let speaks = output.iter().any(|part| matches!(&part.body, Body::Text(text) if !text.trim().is_empty()));
+    // What ran and said something speaks for itself; every other outcome is explained first.
+    let silent = speaks && matches!(outcome, Outcome::Ok | Outcome::Error { code: ErrorCode::Failed });
+    let mut parts = Vec::with_capacity(output.len() + 2);
+    if !silent {
+        let media_only = outcome.is_ok() && !output.is_empty();
+        parts.push(if media_only {
+            Part::text("The tool returned media.")
+        } else {
+            Part::text(outcome.wording(cause.as_deref()))
+        });
+    }
+    parts.extend(output);
+    if let Some(note) = result.and_then(|result| result.note.clone()) {
+        parts.push(Part::text(note));
+    }
+    parts.into()
+}
+
+/// Output within the limit: head, marker, tail. Blank text goes, media stays.
+fn bounded(result: &ToolResult, limit: usize) -> Vec<Part> {
+    let said = |part: &&Part| !matches!(&part.body, Body::Text(text) if text.trim().is_empty());
+    let chars: usize = result.output.iter().map(chars).sum();
+    if result.keep_whole || chars <= limit {
+        return result.output.iter().filter(said).cloned().collect();
+    }
+    let text: String = result.output.iter().filter_map(text_of).collect();
+    let media = result.output.iter().filter(|part| text_of(part).is_none()).cloned();
+    core::iter::once(Part::text(shorten(&text, chars, limit, result.spill.as_deref()))).chain(media).collect()
+}
+
+/// Three quarters of the limit from the head, one from the tail.
+fn shorten(text: &str, chars: usize, limit: usize, spill: Option<&str>) -> Arc<str> {
+    let (head, tail) = (limit - limit / 4, limit / 4);
+    let at = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(at, _)| at);
+    let place = spill.map(|place| format!(" The full output is at {place}.")).unwrap_or_default();
+    let marker = format!("\n[{} characters left out.{place}]\n", chars - head - tail);
+    format!("{}{marker}{}", &text[..at(head)], &text[at(chars - tail)..]).into()
+}
+
+fn text_of(part: &Part) -> Option<&str> {
+    match &part.body {
+        Body::Text(text) => Some(text),
+        Body::Thinking { .. } | Body::Media { .. } | Body::Call(_) => None,
+    }
+}
+
+fn chars(part: &Part) -> usize {
+    text_of(part).map_or(0, |text| text.chars().count())
+}

@@ -1,0 +1,10 @@
+//! The parts of the program `agent-machine`.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`models`] | the two models that need no network: built-in rules, and a script |
+//! | [`tools`] | the file and shell tools over one working directory |
+#![forbid(unsafe_code)]
+
+pub mod models;
+pub mod tools;

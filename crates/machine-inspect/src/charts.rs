@@ -1,0 +1,30 @@
+//! The machines that can be drawn. Each has a file that says which events it is offered.
+use machine_testkit::chart::{Chart, NoChart};
+
+mod call;
+
+pub use call::call;
+
+/// More than any machine has with its samples; beyond it the samples are too many.
+const LIMIT: usize = 20_000;
+
+/// A machine that can be drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawable {
+    /// Its name, as in `docs/charts/<name>.md`.
+    pub name: &'static str,
+    /// The title of its page.
+    pub title: &'static str,
+    /// What a reader should know before the chart.
+    pub about: &'static str,
+    /// Explores it.
+    pub chart: fn() -> Result<Chart, NoChart>,
+}
+
+/// All of them.
+pub const ALL: &[Drawable] = &[call::DRAWABLE];
+
+/// The one of this name.
+pub fn named(name: &str) -> Option<&'static Drawable> {
+    ALL.iter().find(|drawable| drawable.name == name)
+}
