@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 pub struct Batch {
     /// The first call of the open batch that is not entered yet, and the first that is not in the batch.
     next: Option<(CallId, u32)>,
-    /// Prepared before an earlier call was.
-    planned: BTreeMap<CallId, Access>,
+    /// Prepared before an earlier call was; none: it will never run.
+    planned: BTreeMap<CallId, Option<Access>>,
     /// Want to start, and are not entered yet.
     early: BTreeSet<CallId>,
     /// Entered calls.
@@ -92,12 +92,19 @@ impl Batch {
         self.next = Some((first, first.index + count));
     }
 
-    /// A call is prepared, or will never run: it touches this.
+    /// A call is prepared: it touches this.
     pub(crate) fn plan(&mut self, call: CallId, access: Access, rules: &PathRules) {
-        self.planned.insert(call, access);
+        self.planned.insert(call, Some(access));
+        self.enter_planned(rules);
+    }
+
+    /// Calls enter in call order, as far as all earlier ones are prepared.
+    fn enter_planned(&mut self, rules: &PathRules) {
         while let Some((next, end)) = self.next {
-            let Some(access) = self.planned.remove(&next) else { return };
-            self.enter(next, access, rules);
+            let Some(planned) = self.planned.remove(&next) else { return };
+            if let Some(access) = planned {
+                self.enter(next, access, rules);
+            }
             let later = CallId { index: next.index + 1, ..next };
             self.next = (later.index < end).then_some((later, end));
             if self.early.remove(&next) {
@@ -128,7 +135,7 @@ impl Batch {
         Some(call)
     }
 
-    /// A call's work is over: it gives back its slot and its accesses (B07).
+    /// A call's work is over, or it will never run: it gives back its slot and its accesses (B07).
     pub(crate) fn end(&mut self, call: CallId, rules: &PathRules) {
         self.early.remove(&call);
         self.ready.remove(&call);
@@ -136,8 +143,9 @@ impl Batch {
         self.running.remove(&call);
         self.deaf.remove(&call);
         if self.next.is_some_and(|(next, _)| call >= next && call.step() == next.step()) {
-            // It was answered before it was prepared.
-            self.plan(call, Access::None, rules);
+            // Its turn to enter has not come, and it never will.
+            self.planned.insert(call, None);
+            self.enter_planned(rules);
         }
         if let Some(entered) = self.entered.remove(&call) {
             self.stop_waiting(call, &entered);
@@ -164,7 +172,7 @@ impl Batch {
 
     /// A call that has not started touches something else (B06).
     pub(crate) fn declare(&mut self, call: CallId, access: Access, rules: &PathRules) {
-        if let Some(planned) = self.planned.get_mut(&call) {
+        if let Some(Some(planned)) = self.planned.get_mut(&call) {
             *planned = access;
             return;
         }
@@ -196,7 +204,7 @@ impl Batch {
 
     /// Whether a call can be declared again.
     pub(crate) fn is_waiting(&self, call: CallId) -> bool {
-        self.planned.contains_key(&call)
+        matches!(self.planned.get(&call), Some(Some(_)))
             || self.entered.get(&call).is_some_and(|entered| entered.at != At::Started)
     }
 
@@ -372,3 +380,6 @@ fn tree_of(writes: bool) -> Mode {
 fn below_of(writes: bool) -> Mode {
     if writes { Mode::BelowWrite } else { Mode::BelowRead }
 }
+
+#[cfg(test)]
+mod tests;

@@ -210,3 +210,6 @@ fn without_blank_text(parts: Vec<Part>) -> Vec<Part> {
         .filter(|part| !matches!(&part.body, Body::Text(text) if text.trim().is_empty()))
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

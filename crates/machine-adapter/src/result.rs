@@ -62,3 +62,6 @@ fn text_of(part: &Part) -> Option<&str> {
 fn chars(part: &Part) -> usize {
     text_of(part).map_or(0, |text| text.chars().count())
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,6 +36,11 @@ impl Run<'_> {
         self.engine.batch.plan(call, access, rules);
     }
 
+    pub(crate) fn never_runs(&mut self, call: CallId) {
+        let rules = &self.engine.turn_config.calls.paths;
+        self.engine.batch.end(call, rules);
+    }
+
     /// Starts the next call that may start. Never after an abort was handled: what is unstarted is settled in the
     /// same `handle` (C06).
     pub(crate) fn start_next(&mut self) -> bool {

@@ -1,12 +1,11 @@
 //! One row per transition. The chart and the state × event table made from it are in `docs/charts/agent.*`.
-use machine_core::event::{DroppedBecause, HeldBecause, MaintenanceEnd, Receipt};
+use machine_core::event::{DroppedBecause, MaintenanceEnd, Receipt};
 use machine_core::input::Lane;
 use statig::Outcome::{self, Handled, Super, Transition};
 use statig::blocking as sm;
 
 use crate::event::{Ctx, Event, Signal};
 use crate::state::{Active, Agent, Back, Parent, State};
-use crate::turns::hold;
 
 impl sm::IntoStateMachine for Agent {
     type Event<'e> = Event;
@@ -40,7 +39,7 @@ impl sm::State<Agent> for State {
             (State::Ready | State::Waiting, Event::Pause) => { agent.pause(ctx); Handled }
             (State::Ready | State::Waiting, Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); agent.next(ctx) }
             (State::Ready | State::Waiting, Event::CallEnded(call)) => { agent.roster.remove(*call); agent.next(ctx) }
-            (State::Ready | State::Waiting, Event::Crash { .. }) => hold(ctx, HeldBecause::Reopened),
+            (State::Ready | State::Waiting, Event::Crash { .. }) => agent.reopened(ctx),
 
             (State::Screening(id), Event::Screened(of, verdict)) if id == of => { agent.screened(ctx, of, verdict); agent.after_screen(ctx, of) }
             (State::Screening(id), Event::ScreenFailed(of, error)) if id == of => { agent.screen_failed(ctx, of, error); agent.next(ctx) }
@@ -48,8 +47,8 @@ impl sm::State<Agent> for State {
             (State::Screening(id), Event::Abort(_)) => { agent.take_back(ctx, &id.clone(), Receipt::Dropped(DroppedBecause::Aborted)); agent.next(ctx) }
             (State::Screening(_), Event::Pause) => { agent.pause(ctx); Handled }
             (State::Screening(_), Event::Resume { .. }) if agent.paused => { agent.unpause(ctx); Handled }
-            (State::Screening(_), Event::Close) => agent.forget_screens(ctx).close(ctx, None),
-            (State::Screening(_), Event::Crash { .. }) => { agent.forget_screens(ctx); hold(ctx, HeldBecause::Reopened) }
+            (State::Screening(_), Event::Close) => agent.close(ctx, None),
+            (State::Screening(_), Event::Crash { .. }) => agent.reopened(ctx),
 
             (State::Active(_), Event::Submit(submit)) if submit.lane == Lane::NextStep => agent.join(ctx, submit),
             (State::Active(_), Event::Steer(ids)) => { agent.inbox.steer(ctx, ids); agent.screen_steered(ctx); Handled }
@@ -70,14 +69,14 @@ impl sm::State<Agent> for State {
             (State::Maintaining(_), Event::Pause) => { agent.pause(ctx); Handled }
             (State::Maintaining(_), Event::Resume { .. }) if agent.paused => { agent.unpause(ctx); Handled }
             (State::Maintaining(_), Event::Close) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); agent.close(ctx, None) }
-            (State::Maintaining(_), Event::Crash { .. }) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); hold(ctx, HeldBecause::Reopened) }
+            (State::Maintaining(_), Event::Crash { .. }) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); agent.reopened(ctx) }
 
             (State::Closing(active), Event::TurnEnded(end)) => { agent.turn_closed(ctx, active.as_ref(), end); agent.closed(ctx, None) }
             (State::Closing(active), Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); agent.closed(ctx, active.take()) }
             (State::Closing(_), Event::Abort(_)) => { ctx.send(Signal::HurryTurn); ctx.send(Signal::HurryLingering); Handled }
             (State::Closing(active), Event::Crash { alive }) => { Active::set_hold(active); agent.reopen(ctx, active.take(), *alive) }
             (State::Closing(active), Event::Fault { why, check }) => agent.fault(ctx, why, *check, active.take()),
-            (State::Closed, Event::Crash { .. }) => hold(ctx, HeldBecause::Reopened),
+            (State::Closed, Event::Crash { .. }) => agent.reopened(ctx),
 
             (State::Faulted { active, .. }, Event::TurnEnded(end)) => { agent.turn_closed(ctx, active.as_ref(), end); *active = None; Handled }
             (State::Faulted { why, check: true, .. }, Event::Maintain) => agent.maintain(ctx, Back::Faulted(why.clone())),

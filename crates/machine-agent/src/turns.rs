@@ -200,8 +200,14 @@ impl Agent {
         match active {
             Some(active) if alive => Transition(State::Active(Active { hold: false, ..active })),
             Some(active) => Transition(State::Aborting(active)),
-            None => hold(ctx, HeldBecause::Reopened),
+            None => self.reopened(ctx),
         }
+    }
+
+    /// The process died: what waits is held, and questions about it are due again (J05).
+    pub(crate) fn reopened(&mut self, ctx: &mut Ctx<'_>) -> Outcome<State> {
+        self.forget_screens(ctx);
+        hold(ctx, HeldBecause::Reopened)
     }
 
     /// Held input is released (A14).
@@ -270,6 +276,7 @@ impl Agent {
     /// Stops what works on; closed when nothing is left (A19).
     pub(crate) fn close(&mut self, ctx: &mut Ctx<'_>, active: Option<Active>) -> Outcome<State> {
         let cause = Cause::by(machine_core::ask::By::Shutdown);
+        self.forget_screens(ctx);
         ctx.send(Signal::CancelLingering(cause.clone()));
         if active.is_some() {
             ctx.send(Signal::AbortTurn(cause));
@@ -301,6 +308,7 @@ impl Agent {
         check: bool,
         active: Option<Active>,
     ) -> Outcome<State> {
+        self.forget_screens(ctx);
         ctx.report(Report::Faulted { cause: why.clone() });
         if active.is_some() {
             ctx.send(Signal::FaultTurn(why.clone()));
@@ -332,7 +340,7 @@ impl Agent {
     }
 }
 
-pub(crate) fn hold(ctx: &mut Ctx<'_>, why: HeldBecause) -> Outcome<State> {
+fn hold(ctx: &mut Ctx<'_>, why: HeldBecause) -> Outcome<State> {
     ctx.report(Report::Held { why });
     Transition(State::Held(why))
 }

@@ -1,12 +1,16 @@
 //! The machines that can be drawn. Each has a file that says which events it is offered.
 use machine_testkit::chart::{Chart, NoChart};
 
+mod agent;
 mod call;
+mod turn;
 
+pub use agent::agent;
 pub use call::call;
+pub use turn::turn;
 
 /// More than any machine has with its samples; beyond it the samples are too many.
-const LIMIT: usize = 20_000;
+const LIMIT: usize = 2_000_000;
 
 /// A machine that can be drawn.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +26,7 @@ pub struct Drawable {
 }
 
 /// All of them.
-pub const ALL: &[Drawable] = &[call::DRAWABLE];
+pub const ALL: &[Drawable] = &[agent::DRAWABLE, turn::DRAWABLE, call::DRAWABLE];
 
 /// The one of this name.
 pub fn named(name: &str) -> Option<&'static Drawable> {

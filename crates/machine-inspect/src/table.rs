@@ -3,6 +3,8 @@ use machine_testkit::chart::{Answer, Chart};
 
 /// What a cell says of an event that was ignored.
 pub const IGNORED: &str = "·";
+/// What a cell says of a command that never gets there.
+pub const REFUSED: &str = "–";
 
 /// The table in Markdown: a row for each event, a column for each state. Columns are padded, so that it can be
 /// read as it stands.
@@ -22,21 +24,26 @@ pub fn table(chart: &Chart) -> String {
     lines.concat()
 }
 
-/// Targets in the order of their names, then whether it is also handled in place or ignored.
+/// Targets in the order of their names, then whether it is also handled in place or ignored. That a command is
+/// sometimes refused is not told: most are when they name nothing that waits.
 fn cell(chart: &Chart, leaf: &str, event: &str) -> String {
     let mut targets = Vec::new();
-    let (mut in_place, mut ignored) = (false, false);
+    let (mut in_place, mut ignored, mut refused) = (false, false, false);
     for answer in chart.answers(leaf, event) {
         match answer {
             Answer::Moved { to, .. } => targets.push(to),
             Answer::InPlace { .. } => in_place = true,
             Answer::Ignored => ignored = true,
+            Answer::Refused => refused = true,
         }
     }
     targets.sort_unstable();
     targets.dedup();
     targets.extend(in_place.then_some("in place"));
     targets.extend(ignored.then_some(IGNORED));
+    if targets.is_empty() && refused {
+        targets.push(REFUSED);
+    }
     targets.join(", ")
 }
 

@@ -79,6 +79,8 @@ pub enum Answer {
     },
     /// Nobody handled it, and nothing changed.
     Ignored,
+    /// It does not get there: the command is refused before.
+    Refused,
 }
 
 /// A row of the machine: the level that handles an event, and where that leads.
@@ -120,21 +122,20 @@ impl Chart {
         std::iter::successors(Some(inner), |name| parent(name)).any(|name| name == outer)
     }
 
-    /// Whether a leaf ignores everything.
+    /// Whether a leaf ignores everything that gets there.
     pub fn is_final(&self, leaf: &str) -> bool {
-        self.reactions.iter().filter(|r| r.leaf == leaf).all(|r| r.answer == Answer::Ignored)
+        self.reactions.iter().filter(|r| r.leaf == leaf).all(|r| !r.is_handled())
     }
 
-    /// The answers of a leaf to an event: transitions by target, in place, ignored.
+    /// The answers of a leaf to an event: transitions by target, in place, ignored, refused.
     pub fn answers(&self, leaf: &str, event: &str) -> impl Iterator<Item = Answer> {
         self.reactions.iter().filter(move |r| r.leaf == leaf && r.event == event).map(|r| r.answer)
     }
 
     /// Pairs of leaf and event that are never handled.
     pub fn ignored(&self) -> BTreeSet<(&'static str, &'static str)> {
-        let handled = |r: &&Reaction| r.answer != Answer::Ignored;
         let pair = |r: &Reaction| (r.leaf, r.event);
-        let taken: BTreeSet<_> = self.reactions.iter().filter(handled).map(pair).collect();
+        let taken: BTreeSet<_> = self.reactions.iter().filter(|r| r.is_handled()).map(pair).collect();
         self.reactions.iter().map(pair).filter(|pair| !taken.contains(pair)).collect()
     }
 
@@ -149,6 +150,7 @@ impl Chart {
             match r.answer {
                 Answer::Moved { level: by, .. } | Answer::InPlace { level: by } => !self.is_within(by, level),
                 Answer::Ignored => true,
+                Answer::Refused => false,
             }
         })
     }
@@ -188,11 +190,19 @@ impl Chart {
 }
 
 impl Reaction {
+    /// Whether it was handled, in place or not.
+    pub fn is_handled(&self) -> bool {
+        match self.answer {
+            Answer::Moved { .. } | Answer::InPlace { .. } => true,
+            Answer::Ignored | Answer::Refused => false,
+        }
+    }
+
     fn edge(&self) -> Option<Edge> {
         let (level, to) = match self.answer {
             Answer::Moved { level, to } => (level, Some(to)),
             Answer::InPlace { level } => (level, None),
-            Answer::Ignored => return None,
+            Answer::Ignored | Answer::Refused => return None,
         };
         Some(Edge { level, event: self.event, to })
     }

@@ -3,6 +3,10 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`chart`] | the chart of a machine, recovered from the running machine by exploration |
+//! | [`explore`] | breadth-first exploration of a world, and random walks through it |
+//! | [`engine`] | the whole engine as a world, with a model of its host and a safety monitor |
 #![forbid(unsafe_code)]
 
 pub mod chart;
+pub mod engine;
+pub mod explore;

@@ -91,6 +91,8 @@ pub enum Signal {
     Withdraw(Subject, WithdrawnBecause),
     /// It is classified: this is what it touches.
     Planned(Access),
+    /// It will never run: it touches nothing, and waits for nothing.
+    NeverRuns,
     /// It wants to start.
     Enqueue,
     /// It is answered, once (V13).

@@ -36,8 +36,8 @@ impl sm::State<Call> for State {
             (State::Preparing, Event::HookFailed(error)) => refuse(ctx, hook_failed(error)).reporting(ctx, "Prepare", error),
 
             (State::Authorizing(plan), Event::Approved(Approval::Granted)) => Transition(State::Queued(plan.clone())).answered(ctx, call, &Approval::Granted),
-            (State::Authorizing(_), Event::Approved(no)) => conclude(ctx, unapproved(no), false, None).answered(ctx, call, no),
-            (State::Authorizing(_), Event::HookFailed(error)) => conclude(ctx, hook_failed(error), false, None).reporting(ctx, "Approve", error),
+            (State::Authorizing(_), Event::Approved(no)) => refuse(ctx, unapproved(no)).answered(ctx, call, no),
+            (State::Authorizing(_), Event::HookFailed(error)) => refuse(ctx, hook_failed(error)).reporting(ctx, "Approve", error),
             // A question to a person outlives the process that asked it (J05).
             (State::Authorizing(_), Event::Crash { .. }) => Handled,
 
@@ -159,8 +159,8 @@ impl sm::Superstate<Call> for Parent<'_> {
     #[rustfmt::skip] // one row per transition
     fn call_handler(&mut self, call: &mut Call, event: &Event, ctx: &mut Ctx<'_>) -> Outcome<State> {
         match (self, event) {
-            (Parent::Unstarted, Event::Skip(code)) => conclude(ctx, Settlement::bare(Status::skipped(*code)), false, None),
-            (Parent::Unstarted, Event::Cancel(cause)) => conclude(ctx, cancelled(false, cause), false, None),
+            (Parent::Unstarted, Event::Skip(code)) => refuse(ctx, Settlement::bare(Status::skipped(*code))),
+            (Parent::Unstarted, Event::Cancel(cause)) => refuse(ctx, cancelled(false, cause)),
             (Parent::Unstarted, Event::Abort(cause)) => settle(ctx, aborted(Some(cause))),
             (Parent::Unstarted, Event::Crash { .. }) => settle(ctx, Settlement::bare(Status::skipped(SkipCode::Crash))),
             (Parent::Unstarted, Event::Fault) => settle(ctx, aborted(None)),
@@ -234,9 +234,9 @@ fn conclude(
     settle(ctx, settlement)
 }
 
-/// Classified as something that will never run: it touches nothing.
+/// Answered without ever running.
 fn refuse(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
-    ctx.send(Signal::Planned(machine_core::access::Access::None));
+    ctx.send(Signal::NeverRuns);
     conclude(ctx, settlement, false, None)
 }
 

@@ -18,7 +18,8 @@ pub(super) fn words(text: &str) -> Vec<Text> {
 /// A call: its start, then its arguments in at least two pieces if there are two characters.
 pub(super) fn call(index: u32, id: &str, tool: &str, args: &str) -> Vec<ModelEvent> {
     let start = ModelEvent::CallStart { index, id: id.into(), tool: tool.into() };
-    let pieces = args_pieces(args).into_iter().map(|piece| ModelEvent::CallArgs { index: Some(index), piece });
+    let pieces =
+        args_pieces(args).into_iter().map(|piece| ModelEvent::CallArgs { index: Some(index), piece });
     std::iter::once(start).chain(pieces).collect()
 }
 

@@ -35,6 +35,11 @@ pub trait Domain {
     /// for instance by offering a piece of output only to who has none yet.
     fn events(&self, machine: &Machine<Self::Data>) -> Vec<Self::Event>;
 
+    /// Whether an event may get to the machine now. One that may not is noted as refused and goes no further.
+    fn admits(&self, _machine: &Machine<Self::Data>, _event: &Self::Event) -> bool {
+        true
+    }
+
     /// A context that collects signals.
     fn context<'c>(&'c self, signals: &'c mut Vec<Self::Signal>) -> ContextOf<'c, Self>;
 }
@@ -52,6 +57,7 @@ where
         let mut walk = Walk { domain, limit, seen: HashSet::new(), found: Vec::new() };
         walk.run(&mut sketch)?;
         sketch.chart.configurations += walk.found.len();
+        eprintln!("world {}", walk.found.len());
     }
     Ok(sketch.finish())
 }
@@ -116,10 +122,14 @@ where
         let levels = levels::<D::Data>(&mut machine.state().clone());
         sketch.place(path, &levels).map_err(|flaw| self.flawed(Some(at), &[], flaw))?;
         for event in self.domain.events(&machine) {
-            let kind = event.kind();
+            let (leaf, kind) = (machine.state().leaf(), event.kind());
+            if !self.domain.admits(&machine, &event) {
+                sketch.react(Reaction { leaf, event: kind, answer: Answer::Refused });
+                continue;
+            }
             let (answer, after) =
                 self.offer(&machine, &event).map_err(|flaw| self.flawed(Some(at), &[kind], flaw))?;
-            sketch.react(Reaction { leaf: machine.state().leaf(), event: kind, answer });
+            sketch.react(Reaction { leaf, event: kind, answer });
             self.reach(after, Some(at), kind)?;
         }
         Ok(())

@@ -5,12 +5,19 @@ use super::words::Word;
 pub(super) const PREPOSITIONS: [&str; 9] =
     ["in", "inside", "within", "under", "below", "across", "throughout", "from", "of"];
 
-/// Words that say nothing about the place.
-const FILLERS: [&str; 29] = [
-    "a", "all", "an", "and", "any", "are", "current", "directory", "each", "entire", "every", "everywhere", "file",
-    "files", "folder", "here", "is", "or", "project", "repo", "repository", "that", "the", "there", "these",
-    "this", "tree", "whole", "workspace",
+/// Words that say nothing about the place, as long as another word follows.
+const DETERMINERS: [&str; 17] = [
+    "a", "all", "an", "and", "any", "are", "current", "each", "entire", "every", "is", "or", "that", "the",
+    "these", "this", "whole",
 ];
+
+/// Words for the place that was named, or for the workspace. Directly behind a preposition they are the name of a
+/// place themselves: `in files` must not mean everything.
+const NOUNS: [&str; 9] =
+    ["directory", "file", "files", "folder", "project", "repo", "repository", "tree", "workspace"];
+
+/// The whole workspace.
+const EVERYWHERE: [&str; 3] = ["everywhere", "here", "there"];
 
 /// Files: all below a place that fit a glob.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,18 +32,23 @@ impl Scope {
     /// Reads the words of a scope; `None` if there is a word that cannot be a place. With `named`, the first
     /// may be a place without a preposition before it.
     pub(super) fn parse(words: &[Word], named: bool) -> Option<Self> {
-        let mut expects_place = named;
+        let (mut expects_place, mut is_fresh) = (named, false);
         let mut globs = Vec::new();
         let mut path = None;
         for (i, word) in words.iter().enumerate() {
-            if word.is(&PREPOSITIONS) {
-                expects_place = true;
-                continue;
-            }
-            if word.is(&FILLERS) {
-                continue;
-            }
             let next_is = |keys: &[&str]| words.get(i + 1).is_some_and(|next| next.is(keys));
+            let is_last = i + 1 == words.len() || next_is(&PREPOSITIONS);
+            if word.is(&PREPOSITIONS) && !(is_fresh && is_last) {
+                (expects_place, is_fresh) = (true, true);
+                continue;
+            }
+            let says_nothing = word.is(&EVERYWHERE)
+                || (word.is(&DETERMINERS) && !(is_fresh && is_last))
+                || (word.is(&NOUNS) && !is_fresh);
+            is_fresh = false;
+            if says_nothing {
+                continue;
+            }
             let text = match word.quote {
                 Some(_) => &*word.text,
                 None => word.text.trim_end_matches([',', ';']),
@@ -110,7 +122,8 @@ fn one_glob(mut globs: Vec<String>) -> Option<String> {
         return globs.pop();
     }
     let about_path = globs.iter().any(|glob| glob.contains('/'));
-    let any_depth = |glob: String| if about_path && !glob.contains('/') { format!("**/{glob}") } else { glob };
+    let any_depth =
+        |glob: String| if about_path && !glob.contains('/') { format!("**/{glob}") } else { glob };
     let globs: Vec<String> = globs.into_iter().map(any_depth).collect();
     Some(format!("{{{}}}", globs.join(",")))
 }
@@ -145,6 +158,10 @@ mod tests {
         check("in src/**/*.rs", None, Some("src/**/*.rs"));
         check("in *.md, *.txt and *.rst", None, Some("{*.md,*.txt,*.rst}"));
         check("in *.md or src/*.rs", None, Some("{**/*.md,src/*.rs}"));
+        check("in a", Some("a"), None);
+        check("in files", Some("files"), None);
+        check("in all", Some("all"), None);
+        check("in all files", None, None);
         check("in `my dir`", Some("my dir"), None);
         check("in ünï", Some("ünï"), None);
     }

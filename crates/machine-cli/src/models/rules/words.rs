@@ -33,7 +33,9 @@ impl Word {
     pub(super) fn key(&self) -> String {
         match self.quote {
             Some(_) => String::new(),
-            None => self.text.trim_end_matches([',', ';', ':', '.', '!', '?']).to_lowercase().replace('’', "'"),
+            None => {
+                self.text.trim_end_matches([',', ';', ':', '.', '!', '?']).to_lowercase().replace('’', "'")
+            }
         }
     }
 
@@ -63,31 +65,31 @@ impl Words {
             at = word.end;
             words.all.push(word);
         }
-        // A sign between a quote and the next blank.
-        words.all.retain(|word| word.quote.is_some() || !word.text.chars().all(|c| ",;:!".contains(c)));
+        words.drop_signs();
         words
     }
 
     /// Takes the sign that ends the sentence from the last word.
     pub(super) fn trim_end(&mut self, is_question: bool) {
-        // `?` may be a wildcard, and what follows a quote is a word of its own here.
-        while let Some(last) = self.all.last_mut().filter(|word| word.quote.is_none()) {
-            let is_end = |c| ENDS.contains(&c) || (is_question && c == '?');
-            let trimmed = last.text.trim_end_matches(is_end);
-            if trimmed.is_empty() {
-                // `.` and `..` are directories, but not behind a quote.
-                let follows = self.all.len() > 1 && self.all[self.all.len() - 2].end == self.all[self.all.len() - 1].start;
-                if !follows && self.all.last().is_some_and(|word| word.text.starts_with('.')) {
-                    return;
-                }
-                self.all.pop();
-                continue;
-            }
-            if !trimmed.ends_with('/') {
-                last.text.truncate(trimmed.len());
-            }
-            return;
+        let Some(last) = self.all.last_mut().filter(|word| word.quote.is_none()) else { return };
+        // `?` may be a wildcard.
+        let trimmed = last.text.trim_end_matches(|c| ENDS.contains(&c) || (is_question && c == '?'));
+        // `.` and `docs/..` are directories.
+        if !trimmed.is_empty() && !trimmed.ends_with('/') {
+            last.text.truncate(trimmed.len());
         }
+    }
+
+    /// Drops words that are nothing but signs: behind a quote all of them, elsewhere those that can be neither
+    /// a directory nor a wildcard.
+    fn drop_signs(&mut self) {
+        let mut quote_end = None;
+        self.all.retain(|word| {
+            let follows = quote_end == Some(word.start);
+            quote_end = word.quote.map(|_| word.end);
+            let is_sign = |c| ",;:!".contains(c) || (follows && ".?".contains(c));
+            word.quote.is_some() || !word.text.chars().all(is_sign)
+        });
     }
 }
 

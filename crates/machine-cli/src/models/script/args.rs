@@ -49,7 +49,9 @@ impl<'de> de::Visitor<'de> for Visitor {
 /// JSON text with the keys of each object sorted. The order in memory depends on how `serde_json` was built.
 fn write_sorted(value: &Value, json: &mut String) {
     match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => json.push_str(&value.to_string()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            json.push_str(&value.to_string())
+        }
         Value::Array(items) => {
             json.push('[');
             for (i, item) in items.iter().enumerate() {

@@ -59,8 +59,7 @@ impl Response {
             return Err("`finish` fits neither `fail` nor `cut`: what fails does not finish");
         }
         let natural = if calls.is_empty() { Finish::EndTurn } else { Finish::ToolUse };
-        let thinking =
-            thinking.texts().map(|text| ModelEvent::Thinking { text, signature: None });
+        let thinking = thinking.texts().map(|text| ModelEvent::Thinking { text, signature: None });
         let mut events: Vec<_> = thinking.chain(text.texts().map(ModelEvent::Text)).collect();
         for (index, call) in (0..).zip(calls) {
             let id = call.id.unwrap_or_else(|| format!("call_{at}_{index}"));

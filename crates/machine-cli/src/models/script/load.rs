@@ -69,7 +69,10 @@ impl Script {
         let responses: Vec<Spanned<Response>> = serde_saphyr::from_str_with_options(text, options)
             .map_err(|error| malformed(error.location().unwrap_or(Location::UNKNOWN), problem(&error)))?;
         let replies = (1..).zip(responses).map(|(at, response)| {
-            response.value.into_reply(at).map_err(|problem| malformed(response.referenced, problem.to_owned()))
+            response
+                .value
+                .into_reply(at)
+                .map_err(|problem| malformed(response.referenced, problem.to_owned()))
         });
         Ok(Self { replies: replies.collect::<Result<_, _>>()? })
     }

@@ -1,0 +1,9 @@
+//! The whole engine with a model of its host, and the safety monitor that watches it.
+
+mod menu;
+mod monitor;
+mod world;
+
+pub use menu::{Allowed, Menu};
+pub use monitor::Monitor;
+pub use world::{EngineWorld, Happens, Plant};

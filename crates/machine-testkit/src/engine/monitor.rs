@@ -1,0 +1,282 @@
+//! The safety monitor: it sees everything that comes out of an engine and knows the properties P1 to P7, P9, P10,
+//! P14 and P17 (the list is in `docs/architecture.md`). It holds the engine to what it reports, not to what it means.
+use std::collections::{BTreeMap, BTreeSet};
+
+use machine_adapter::{Engine, Order, Out};
+use machine_core::access::{Access, PathRules, conflict};
+use machine_core::ask::{Ask, Question};
+use machine_core::event::{Event, Receipt};
+use machine_core::history::History;
+use machine_core::ids::{CallId, InputId, StepId, TurnId};
+use machine_core::message::Origin;
+use machine_core::outcome::Outcome;
+
+/// What was seen so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Monitor {
+    /// Folded from the durable events (P10).
+    folded: History,
+    turn: Option<TurnId>,
+    step: Option<StepId>,
+    /// The running turn was told to stop (P4).
+    stopping: bool,
+    calls: BTreeMap<CallId, Seen>,
+    receipts: BTreeMap<InputId, Pending>,
+    told: BTreeSet<CallId>,
+    requests: usize,
+    max_parallel: usize,
+    request_limit: usize,
+}
+
+/// What was seen of one call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Seen {
+    started: bool,
+    executed: bool,
+    /// Its work may still go on.
+    busy: bool,
+    /// It gave its slot back.
+    detached: bool,
+    settled: bool,
+    background_ended: bool,
+    late: bool,
+    access: Option<Access>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Pending {
+    Accepted,
+    Done,
+}
+
+type Checked = Result<(), String>;
+
+impl Monitor {
+    /// A monitor that allows so many calls at once, and so many requests in all (P9).
+    pub fn new(max_parallel: usize, request_limit: usize) -> Self {
+        Self { max_parallel, request_limit, ..Self::default() }
+    }
+
+    /// An abort of the running turn was handled.
+    pub fn aborted(&mut self) {
+        self.stopping = self.turn.is_some();
+    }
+
+    /// What a call is going to touch.
+    pub fn declared(&mut self, call: CallId, access: Access) {
+        self.calls.entry(call).or_default().access = Some(access);
+    }
+
+    /// The work of a call is over, or was declared gone.
+    pub fn ended(&mut self, call: CallId) {
+        self.calls.entry(call).or_default().busy = false;
+    }
+
+    /// Everything that one `handle` brought out.
+    ///
+    /// # Errors
+    /// The property that was broken, and how.
+    pub fn observe(&mut self, engine: &Engine, out: &Out) -> Checked {
+        for event in &out.events {
+            self.event(event)?;
+        }
+        for act in &out.acts {
+            self.act(engine, act)?;
+        }
+        for order in &out.now {
+            if let Order::Ask(Ask { question: Question::Attempt { .. } | Question::Execute { .. }, .. }) =
+                order
+            {
+                return Err(format!("J02: an act left as a question: {order:?}"));
+            }
+        }
+        if self.folded != *engine.history() {
+            return Err("P10: the durable events do not fold to history".into());
+        }
+        engine.history().audit().map_err(|error| format!("P2: {error}"))
+    }
+
+    /// Nothing is owed: everything must be told. `is_pending` says whether the engine still holds an input.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn at_rest(&self, is_pending: impl Fn(&InputId) -> bool) -> Checked {
+        if let Some(turn) = self.turn {
+            return Err(format!("P7: turn {turn} never ended"));
+        }
+        if let Some((call, _)) = self.calls.iter().find(|(_, seen)| !seen.settled) {
+            return Err(format!("P3: call {call} was never settled"));
+        }
+        let mut accepted = self.receipts.iter().filter(|(_, pending)| **pending == Pending::Accepted);
+        match accepted.find(|(id, _)| !is_pending(id)) {
+            Some((id, _)) => Err(format!("P5: input {id} was accepted and is lost")),
+            None => Ok(()),
+        }
+    }
+
+    fn event(&mut self, event: &Event) -> Checked {
+        match event {
+            Event::Receipt { input, receipt } => self.receipt(input, receipt),
+            Event::TurnStarted { turn, .. } => self.turn_started(*turn),
+            Event::TurnEnded(end) => self.turn_ended(end.turn),
+            Event::StepStarted { step } => match self.step.replace(*step) {
+                None if self.turn == Some(step.turn()) => Ok(()),
+                open => {
+                    Err(format!("E06: step {step} starts while {open:?} is open, in turn {:?}", self.turn))
+                }
+            },
+            Event::StepEnded { step, .. } => match self.step.take() {
+                Some(open) if open == *step => Ok(()),
+                open => Err(format!("E06: step {step} ends while {open:?} is open")),
+            },
+            Event::Committed { at, entry } => {
+                if *at != self.folded.len() {
+                    return Err(format!("E01: entry {at} committed at {}", self.folded.len()));
+                }
+                if let Origin::BackgroundEnd { call } = entry.origin
+                    && !self.told.insert(call)
+                {
+                    return Err(format!("P6: the end of {call} was told twice"));
+                }
+                self.folded.append(entry.clone()).map_err(|error| format!("P2: {error}"))
+            }
+            Event::Edited { edit } => self.folded.edit(edit).map_err(|error| format!("A18: {error}")),
+            Event::CallAnnounced { call, .. } => match self.calls.insert(*call, Seen::default()) {
+                None => Ok(()),
+                Some(_) => Err(format!("E06: call {call} announced twice")),
+            },
+            Event::CallStarted { call, .. } => self.call_started(*call),
+            Event::CallDetached { call } => {
+                self.seen(*call)?.detached = true;
+                Ok(())
+            }
+            Event::CallSettled { call, outcome } => self.call_settled(*call, outcome),
+            Event::BackgroundEnded { call, .. } => {
+                let seen = self.seen(*call)?;
+                let first = seen.detached && !std::mem::replace(&mut seen.background_ended, true);
+                if first { Ok(()) } else { Err(format!("P6: background end of {call} out of place")) }
+            }
+            Event::LateResult { call, .. } => {
+                let seen = self.seen(*call)?;
+                let first = seen.settled && !std::mem::replace(&mut seen.late, true);
+                if first { Ok(()) } else { Err(format!("X06: late result of {call} out of place")) }
+            }
+            Event::AttemptStarted { attempt, .. } => {
+                self.requests += 1;
+                match () {
+                    () if self.step != Some(attempt.step()) => {
+                        Err(format!("T05: attempt {attempt} outside its step"))
+                    }
+                    () if self.stopping => Err(format!("P4: attempt {attempt} after an abort")),
+                    () if self.requests > self.request_limit => Err(format!("P9: request {}", self.requests)),
+                    () => Ok(()),
+                }
+            }
+            Event::Delta { attempt, .. } if self.step != Some(attempt.step()) => {
+                Err(format!("P7: a delta of {attempt} outside its step"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn act(&mut self, engine: &Engine, act: &Ask) -> Checked {
+        match &act.question {
+            Question::Attempt { attempt } => {
+                let request = engine.request(*attempt).ok_or(format!("T03: {attempt} has no request"))?;
+                request.history.ready().map_err(|error| format!("P1: {error}"))
+            }
+            Question::Execute { call, .. } => {
+                let seen = self.seen(*call)?;
+                match () {
+                    () if !seen.started => Err(format!("C06: {call} runs before it is reported as started")),
+                    () if std::mem::replace(&mut seen.executed, true) => {
+                        Err(format!("P8: {call} runs twice"))
+                    }
+                    () => Ok(()),
+                }
+            }
+            _ => Err(format!("J02: a question left as an act: {act:?}")),
+        }
+    }
+
+    fn receipt(&mut self, input: &InputId, receipt: &Receipt) -> Checked {
+        let before = self.receipts.get(input).copied();
+        let next = match (before, receipt) {
+            (None, Receipt::Accepted) => Pending::Accepted,
+            (Some(Pending::Accepted), Receipt::Steered) => Pending::Accepted,
+            (Some(Pending::Accepted), Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned) => {
+                Pending::Done
+            }
+            (Some(Pending::Done), Receipt::TurnEnded(..)) => Pending::Done,
+            (before, receipt) => return Err(format!("P5: input {input} has {receipt:?} after {before:?}")),
+        };
+        self.receipts.insert(input.clone(), next);
+        Ok(())
+    }
+
+    fn turn_started(&mut self, turn: TurnId) -> Checked {
+        self.stopping = false;
+        match self.turn.replace(turn) {
+            None => Ok(()),
+            Some(open) => Err(format!("P7: turn {turn} starts while {open} runs")),
+        }
+    }
+
+    fn turn_ended(&mut self, turn: TurnId) -> Checked {
+        if self.turn.take() != Some(turn) {
+            return Err(format!("P7: turn {turn} ends and does not run"));
+        }
+        if let Some(step) = self.step {
+            return Err(format!("E06: turn {turn} ends while step {step} is open"));
+        }
+        match self.calls.iter().find(|(call, seen)| call.step().turn() == turn && !seen.settled) {
+            Some((call, _)) => Err(format!("P3: turn {turn} ends and {call} is not settled")),
+            None => Ok(()),
+        }
+    }
+
+    fn call_started(&mut self, call: CallId) -> Checked {
+        if self.stopping {
+            return Err(format!("P4: {call} starts after an abort"));
+        }
+        let mine = self.seen(call)?.access.clone().unwrap_or_default();
+        let holds = |seen: &Seen| seen.busy && !seen.detached;
+        let others = self.calls.iter().filter(|(_, seen)| holds(seen));
+        let rules = PathRules::default();
+        if others.clone().count() >= self.max_parallel {
+            return Err(format!("P14: {call} starts beyond the cap"));
+        }
+        let clash = others.map(|(id, seen)| (id, seen.access.clone().unwrap_or_default()));
+        if let Some((other, _)) = clash.into_iter().find(|(_, access)| conflict(&mine, access, &rules)) {
+            return Err(format!("P14: {call} starts while {other} runs, and they conflict"));
+        }
+        let seen = self.seen(call)?;
+        if seen.settled || std::mem::replace(&mut seen.started, true) {
+            return Err(format!("C06: {call} starts twice, or after it was settled"));
+        }
+        seen.busy = true;
+        Ok(())
+    }
+
+    fn call_settled(&mut self, call: CallId, outcome: &Outcome) -> Checked {
+        let seen = self.seen(call)?;
+        if std::mem::replace(&mut seen.settled, true) {
+            return Err(format!("P3: {call} settles twice"));
+        }
+        let ran = matches!(
+            outcome,
+            Outcome::TimedOut { .. } | Outcome::Unknown | Outcome::Cancelled { may_have_run: true }
+        );
+        if ran && !seen.started {
+            return Err(format!("V12: {call} settles as {outcome:?} and never started"));
+        }
+        if matches!(outcome, Outcome::NotStarted { .. } | Outcome::Denied { .. }) && seen.executed {
+            return Err(format!("V12: {call} settles as {outcome:?} and was executed"));
+        }
+        Ok(())
+    }
+
+    fn seen(&mut self, call: CallId) -> Result<&mut Seen, String> {
+        self.calls.get_mut(&call).ok_or(format!("E06: {call} was never announced"))
+    }
+}

@@ -1,0 +1,126 @@
+//! The whole engine, every interleaving of small numbers. Each test prints what it explored; run with `--nocapture`
+//! to see the numbers.
+use machine_adapter::{Engine, Snapshot};
+use machine_core::config::{CallLimits, Questions};
+use machine_testkit::engine::{Allowed, EngineWorld, Menu};
+use machine_testkit::explore::{Explored, explore};
+
+const NO_HOOKS: Questions =
+    Questions { screen: false, gate: false, recover: false, finalize: false, stop: false, timeout_ms: 0 };
+const ALL_HOOKS: Questions =
+    Questions { screen: true, gate: true, recover: true, finalize: true, stop: true, timeout_ms: 0 };
+
+fn menu(may: Allowed) -> Menu {
+    Menu { calls: 2, steps: 1, failures: 0, may, conflict: false }
+}
+
+fn world(menu: Menu, ask: Questions) -> EngineWorld {
+    let calls = CallLimits { max_parallel: 2, ..CallLimits::default() };
+    EngineWorld::new(menu, ask, calls).unwrap_or_else(|what| panic!("{what}"))
+}
+
+fn clean(name: &str, menu: Menu, ask: Questions) -> Explored {
+    match explore(world(menu, ask), 3_000_000) {
+        Ok(done) => {
+            let Explored { states, transitions, rests, depth, took } = done;
+            println!(
+                "{name}: {states} states, {transitions} transitions, {rests} rests, depth {depth}, {took:.1?}, 0 violations"
+            );
+            done
+        }
+        Err(violation) => panic!("{name}: {violation}"),
+    }
+}
+
+#[test]
+fn two_calls_two_steps_one_retry_abort_steer_notify() {
+    let may = Allowed { abort: 2, steer: 1, notify: 1, ..Allowed::default() };
+    let done = clean("small engine", Menu { failures: 1, ..menu(may) }, NO_HOOKS);
+    assert!(done.states > 10_000, "{done:?}");
+}
+
+#[test]
+fn conflicting_calls_are_serial() {
+    let may = Allowed { abort: 2, timeout: true, ..Allowed::default() };
+    clean("conflict", Menu { calls: 3, conflict: true, ..menu(may) }, NO_HOOKS);
+}
+
+#[test]
+fn every_hook_may_refuse_or_fail() {
+    let may = Allowed { refusals: true, abort: 1, ..Allowed::default() };
+    clean("hooks", Menu { failures: 1, calls: 1, ..menu(may) }, ALL_HOOKS);
+}
+
+#[test]
+fn finalizing_is_cut_by_aborts() {
+    let ask = Questions { finalize: true, ..NO_HOOKS };
+    clean("finalize", menu(Allowed { abort: 2, timeout: true, cancel: 1, ..Allowed::default() }), ask);
+    clean(
+        "finalize, background",
+        Menu {
+            calls: 1,
+            ..menu(Allowed { abort: 1, detach: 1, cancel: 1, timeout: true, ..Allowed::default() })
+        },
+        ask,
+    );
+}
+
+#[test]
+fn approvals_outlive_crashes() {
+    let may = Allowed { approve: true, crash: 2, abort: 1, ..Allowed::default() };
+    clean("approvals", menu(may), NO_HOOKS);
+}
+
+#[test]
+fn background_calls_end_once() {
+    let may = Allowed { detach: 2, cancel: 1, abort: 1, crash: 1, ..Allowed::default() };
+    clean("background", menu(may), NO_HOOKS);
+}
+
+#[test]
+fn closing_waits_and_ends() {
+    let may = Allowed { detach: 1, abort: 2, close: 1, prompts: 1, ..Allowed::default() };
+    clean("close", menu(may), NO_HOOKS);
+}
+
+#[test]
+fn lost_work_is_not_waited_for() {
+    clean("lost", menu(Allowed { lost: 2, abort: 1, timeout: true, ..Allowed::default() }), NO_HOOKS);
+}
+
+#[test]
+fn pause_and_maintenance_keep_what_waits() {
+    let may =
+        Allowed { pause: 1, prompts: 1, maintain: 1, notify: 1, abort: 1, crash: 1, ..Allowed::default() };
+    clean("pause", Menu { calls: 1, ..menu(may) }, Questions { screen: true, ..NO_HOOKS });
+}
+
+/// The engine without the open ask of this kind: as if it had been forgotten.
+fn forget(engine: Engine, kind: &str) -> Engine {
+    let mut saved = serde_json::to_value(engine.snapshot()).expect("a snapshot is JSON");
+    let asks = saved["engine"]["asks"]["open"].as_object_mut().expect("the table of open asks");
+    asks.retain(|_, open| open["ask"]["ask"] != kind);
+    let saved: Snapshot = serde_json::from_value(saved).expect("still a snapshot");
+    Engine::restore(saved).expect("of this version")
+}
+
+#[test]
+fn a_planted_fault_is_found_with_a_shortest_trace() {
+    let lost_timer = |engine| forget(engine, "timer");
+    let found = explore(
+        world(menu(Allowed { abort: 1, ..Allowed::default() }), NO_HOOKS).planted(lost_timer),
+        100_000,
+    );
+    let violation = found.expect_err("a cancelled call without its grace timer never ends");
+    println!("{violation}");
+    assert!(violation.what.starts_with("hang"), "{violation}");
+    // The response streams and finishes, the calls are prepared; one of them runs when the abort comes.
+    assert_eq!(violation.trace.len(), 4, "{violation}");
+
+    let lost_approval = |engine| forget(engine, "approve");
+    let found = explore(
+        world(menu(Allowed { approve: true, ..Allowed::default() }), NO_HOOKS).planted(lost_approval),
+        100_000,
+    );
+    assert!(found.expect_err("an approval nobody is asked for").what.starts_with("hang"));
+}

@@ -1,0 +1,123 @@
+//! Random walks through larger worlds: the same properties, and a saved engine that goes on identically (P18).
+use machine_adapter::{Engine, Snapshot};
+use machine_core::config::{CallLimits, Questions};
+use machine_testkit::engine::{Allowed, EngineWorld, Menu};
+use machine_testkit::explore::{World, walk};
+use proptest::prelude::*;
+
+fn allowed() -> impl Strategy<Value = Allowed> {
+    let counts = (0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..2u32, 0..2u32, 0..3u32);
+    let more = (0..2u32, 0..2u32, any::<bool>(), any::<bool>(), any::<bool>());
+    (counts, more).prop_map(|((abort, steer, notify, prompts, detach, lost, cancel, pause, crash), more)| {
+        let (close, maintain, approve, timeout, refusals) = more;
+        Allowed {
+            abort,
+            steer,
+            notify,
+            prompts,
+            detach,
+            lost,
+            cancel,
+            pause,
+            crash,
+            close,
+            approve,
+            timeout,
+            refusals,
+            maintain,
+        }
+    })
+}
+
+fn questions() -> impl Strategy<Value = Questions> {
+    any::<[bool; 5]>().prop_map(|[screen, gate, recover, finalize, stop]| Questions {
+        screen,
+        gate,
+        recover,
+        finalize,
+        stop,
+        timeout_ms: 0,
+    })
+}
+
+fn world() -> impl Strategy<Value = EngineWorld> {
+    let size = (0..12u32, 0..5u32, 0..4u32, any::<bool>(), 1..4u32);
+    (size, allowed(), questions()).prop_map(|((calls, steps, failures, conflict, max_parallel), may, ask)| {
+        let calls_limits = CallLimits { max_parallel, ..CallLimits::default() };
+        EngineWorld::new(Menu { calls, steps, failures, may, conflict }, ask, calls_limits)
+            .expect("a sound start")
+    })
+}
+
+/// Through JSON and back.
+fn restored(engine: &Engine) -> Engine {
+    let text = serde_json::to_string(&engine.snapshot()).expect("a snapshot is JSON");
+    let saved: Snapshot = serde_json::from_str(&text).expect("and reads back");
+    Engine::restore(saved).expect("of this version")
+}
+
+/// A world whose engine is saved and restored before every input.
+#[derive(Clone, Hash)]
+struct Saving(EngineWorld);
+
+impl World for Saving {
+    type Move = <EngineWorld as World>::Move;
+
+    fn owed(&self) -> Vec<Self::Move> {
+        self.0.owed()
+    }
+
+    fn volunteered(&self) -> Vec<Self::Move> {
+        self.0.volunteered()
+    }
+
+    fn apply(&mut self, input: &Self::Move) -> Result<(), String> {
+        let saved = restored(self.0.engine());
+        if saved != *self.0.engine() {
+            return Err("P18: what was saved differs from what is restored".into());
+        }
+        let mut other = self.0.clone().with_engine(saved);
+        self.0.apply(input)?;
+        other.apply(input)?;
+        if other.engine() != self.0.engine() {
+            return Err("P18: the restored engine goes on differently".into());
+        }
+        self.0 = other;
+        Ok(())
+    }
+
+    fn at_rest(&self) -> Result<(), String> {
+        self.0.at_rest()
+    }
+}
+
+fn picks() -> impl Strategy<Value = Vec<prop::sample::Index>> {
+    prop::collection::vec(any::<prop::sample::Index>(), 400)
+}
+
+fn take<W: World>(mut world: W, steps: usize, picks: &[prop::sample::Index]) -> Result<(), TestCaseError>
+where
+    W::Move: std::fmt::Debug,
+{
+    let mut next = picks.iter().cycle();
+    let pick = |n: usize| next.next().expect("a cycle never ends").index(n);
+    walk(&mut world, steps, pick).map(drop).map_err(|violation| TestCaseError::fail(violation.to_string()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_walk_keeps_the_properties(world in world(), picks in picks()) {
+        take(world, 400, &picks)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn p18_saved_and_restored_before_every_input(world in world(), picks in picks()) {
+        take(Saving(world), 150, &picks)?;
+    }
+}
