@@ -122,8 +122,9 @@ where
     }
 
     fn plan(&self, args: &str) -> Result<Plan, Reject> {
-        if let Ok(schema) = &self.schema {
-            schema.check(args)?;
+        match &self.schema {
+            Ok(schema) => schema.check(args)?,
+            Err(error) => return Err(Reject::Invalid(format!("the tool itself is broken: {error}").into())),
         }
         let read: A = schema::read(args).map_err(Reject::Invalid)?;
         Ok(Plan { access: self.access_of(&read), ..self.plan.clone() })

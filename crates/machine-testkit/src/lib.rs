@@ -4,9 +4,13 @@
 //! |---|---|
 //! | [`chart`] | the chart of a machine, recovered from the running machine by exploration |
 //! | [`explore`] | breadth-first exploration of a world, and random walks through it |
+//! | [`sim`] | a driver in virtual time |
+//! | [`script`] | a scripted host for it |
 //! | [`engine`] | the whole engine as a world, with a model of its host and a safety monitor |
 #![forbid(unsafe_code)]
 
 pub mod chart;
 pub mod engine;
 pub mod explore;
+pub mod script;
+pub mod sim;

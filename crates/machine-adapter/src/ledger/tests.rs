@@ -54,48 +54,93 @@ fn check(id: &str, tool: &str, args: &str, expected: Expect) {
 
 #[test]
 fn c_v09_only_objects_run() {
-    check("w", "t", "{\"a\": 1}", expect![[r#"
+    check(
+        "w",
+        "t",
+        "{\"a\": 1}",
+        expect![[r#"
         1.2.3.0 w t {"a": 1}
-    "#]]);
-    check("w", "t", " {} ", expect![[r#"
+    "#]],
+    );
+    check(
+        "w",
+        "t",
+        " {} ",
+        expect![[r#"
         1.2.3.0 w t  {} 
-    "#]]);
-    check("w", "t", "", expect![[r#"
+    "#]],
+    );
+    check(
+        "w",
+        "t",
+        "",
+        expect![[r#"
         1.2.3.0 w t {}
-    "#]]);
-    check("w", "t", " \n", expect![[r#"
+    "#]],
+    );
+    check(
+        "w",
+        "t",
+        " \n",
+        expect![[r#"
         1.2.3.0 w t {}
-    "#]]);
-    check("w", "t", "5", expect![[r#"
+    "#]],
+    );
+    check(
+        "w",
+        "t",
+        "5",
+        expect![[r#"
         1.2.3.0 w t {}
           raw "w" "t" "5"
           The arguments are not a JSON object; the call did not run.
           The arguments were: 5
-    "#]]);
-    check("w", "t", "[]", expect![[r#"
+    "#]],
+    );
+    check(
+        "w",
+        "t",
+        "[]",
+        expect![[r#"
         1.2.3.0 w t {}
           raw "w" "t" "[]"
           The arguments are not a JSON object; the call did not run.
           The arguments were: []
-    "#]]);
-    check("w", "t", "null", expect![[r#"
+    "#]],
+    );
+    check(
+        "w",
+        "t",
+        "null",
+        expect![[r#"
         1.2.3.0 w t {}
           raw "w" "t" "null"
           The arguments are not a JSON object; the call did not run.
           The arguments were: null
-    "#]]);
-    check("w", "t", "{\"a\":", expect![[r#"
+    "#]],
+    );
+    check(
+        "w",
+        "t",
+        "{\"a\":",
+        expect![[r#"
         1.2.3.0 w t {}
           raw "w" "t" "{\"a\":"
           The arguments are not a JSON object; the call did not run.
           The arguments were: {"a":
-    "#]]);
-    check("w", "t", "\"{}\"", expect![[r#"
+    "#]],
+    );
+    check(
+        "w",
+        "t",
+        "\"{}\"",
+        expect![[r#"
         1.2.3.0 w t {}
           raw "w" "t" "\"{}\""
           The arguments are not a JSON object; the call did not run.
           The arguments were: "{}"
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -111,43 +156,73 @@ fn c_v09_faulty_arguments_are_quoted_cut_and_kept_whole_aside() {
 
 #[test]
 fn c_v10_illegal_names_are_answered() {
-    check("w", "", "{}", expect![[r#"
+    check(
+        "w",
+        "",
+        "{}",
+        expect![[r#"
         1.2.3.0 w unnamed {}
           raw "w" "" "{}"
           The tool's name is empty or illegal; the call did not run.
           The name was ``.
-    "#]]);
-    check("w", "a b/ü", "{\"a\":1}", expect![[r#"
+    "#]],
+    );
+    check(
+        "w",
+        "a b/ü",
+        "{\"a\":1}",
+        expect![[r#"
         1.2.3.0 w a_b__ {"a":1}
           raw "w" "a b/ü" "{\"a\":1}"
           The tool's name is empty or illegal; the call did not run.
           The name was `a b/ü`.
-    "#]]);
-    check("w", &"t".repeat(65), "{}", expect![[r#"
+    "#]],
+    );
+    check(
+        "w",
+        &"t".repeat(65),
+        "{}",
+        expect![[r#"
         1.2.3.0 w tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt {}
           raw "w" "ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt" "{}"
           The tool's name is empty or illegal; the call did not run.
           The name was `ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt`.
-    "#]]);
+    "#]],
+    );
     // The name is looked at first.
-    check("w", "a b", "5", expect![[r#"
+    check(
+        "w",
+        "a b",
+        "5",
+        expect![[r#"
         1.2.3.0 w a_b {}
           raw "w" "a b" "5"
           The tool's name is empty or illegal; the call did not run.
           The name was `a b`.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn c_v03_illegal_ids_are_kept_aside() {
-    check("call 1", "t", "{}", expect![[r#"
+    check(
+        "call 1",
+        "t",
+        "{}",
+        expect![[r#"
         1.2.3.0 call_1 t {}
           raw "call 1" "t" "{}"
-    "#]]);
-    check("", "t", "{}", expect![[r#"
+    "#]],
+    );
+    check(
+        "",
+        "t",
+        "{}",
+        expect![[r#"
         1.2.3.0 call_2_3_0 t {}
           raw "" "t" "{}"
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -161,7 +236,8 @@ fn c_v04_two_calls_with_one_id_both_run() {
           raw "w" "u" "{}"
         1.2.3.2 call_2_3_2 v {}
           raw "" "v" ""
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 /// Order: over a limit, then why the response runs no call, then the call's own faults.
@@ -212,7 +288,8 @@ fn c_a24_and_t09_no_call_of_it_runs() {
         1.2.3.0 a t {}
           raw "a" "t" "{\"a\":\""
           Not run: a limit was exceeded (calls in one response, or the size of the arguments).
-    "#]].assert_eq(&all);
+    "#]]
+    .assert_eq(&all);
 }
 
 /// Blank text goes; the order of what stays is the stream's.

@@ -8,7 +8,7 @@ use machine_core::config::{Config, InboxLimits, Questions, TurnLimits};
 use machine_core::event::{EndReason, TurnEnd, TurnError};
 use machine_core::ids::{CallId, InputId, TurnId};
 use machine_core::input::{Abort, Command, Lane, Note, Reminder, Submit};
-use machine_core::machine::Machine;
+use machine_core::machine::{Kind, Machine};
 use machine_core::message::{Content, text_content};
 use machine_core::usage::UsageSum;
 use machine_testkit::chart::{Chart, Domain, NoChart, recover};
@@ -38,14 +38,16 @@ input is taken, and the session has two turns and one maintenance: an event that
 /// The chart of the agent machine, in several worlds.
 pub fn agent() -> Result<Chart, NoChart> {
     let (one, two): (&[_], &[_]) = (&["p"], &["p", "q"]);
-    let (nothing, once) = (Offers::default(), Offers { maintenance: true, ..Offers::default() });
+    let only_prompts = &["Notify", "Inject", "Own", "Remind", "Lingers"];
     let worlds = [
-        World::new(true, true, Offers { notes: true, calls: true, ..once }),
-        World::new(true, true, Offers { prompts: one, calls: true, ..nothing }),
-        World::new(true, true, Offers { prompts: one, notes: true, ..nothing }),
-        World::new(true, true, Offers { prompts: one, reminders: true, ..nothing }),
-        World::new(true, true, Offers { prompts: two, ..once }),
-        World::new(false, false, Offers { prompts: two, ..once }),
+        World::new(true, true, two, only_prompts),
+        World::new(false, false, two, only_prompts),
+        World::new(true, true, one, &["Remind", "Lingers", "Maintain"]),
+        World::new(true, true, one, &["Notify", "Inject", "Own", "Lingers", "Maintain"]),
+        World::new(true, true, one, &["Inject", "Own", "Remind", "Maintain", "Pause", "Consume"]),
+        World::new(false, true, one, &["Inject", "Own", "Remind", "Maintain", "Pause", "Consume"]),
+        World::new(true, true, &[], &["Own", "Remind", "Pause"]),
+        World::new(true, true, &[], &["Notify", "Inject", "Own", "Pause"]),
     ];
     recover(&worlds, LIMIT)
 }
@@ -53,30 +55,21 @@ pub fn agent() -> Result<Chart, NoChart> {
 /// The world around an agent.
 struct World {
     config: Config,
-    offers: Offers,
-}
-
-/// What comes in, besides what the agent itself asked for.
-#[derive(Clone, Copy, Default)]
-struct Offers {
+    /// Ids of prompts.
     prompts: &'static [&'static str],
-    /// A notification or injection, and the messages of results and of the stop hook.
-    notes: bool,
-    reminders: bool,
-    /// A call that works on in the background, and a deaf one.
-    calls: bool,
-    maintenance: bool,
+    /// Kinds of events that do not come in it.
+    without: &'static [&'static str],
 }
 
 /// So many inputs may wait, and so many turns may there be.
 const BOUND: usize = 2;
 
 impl World {
-    fn new(screen: bool, holds: bool, offers: Offers) -> Self {
+    fn new(screen: bool, holds: bool, prompts: &'static [&'static str], without: &'static [&'static str]) -> Self {
         let ask = Questions { screen, ..Questions::default() };
         let turn = TurnLimits { go_on_after_failure: !holds, ..TurnLimits::default() };
         let inbox = InboxLimits { remembered_ids: 0, ..InboxLimits::default() };
-        Self { config: Config { ask, turn, inbox, ..Config::default() }, offers }
+        Self { config: Config { ask, turn, inbox, ..Config::default() }, prompts, without }
     }
 
     /// Whether an event stays within the bounds of the exploration.
@@ -86,7 +79,7 @@ impl World {
         let waiting = |of: &Machine<Agent>| of.data().inbox.queue.len() + of.data().inbox.lane.len();
         let more = waiting(&after) > waiting(machine) && waiting(&after) > BOUND;
         let Agent { turns, maintenance, .. } = after.data();
-        !more && *turns as usize <= BOUND && *maintenance <= self.offers.maintenance.into()
+        !more && *turns as usize <= BOUND && *maintenance <= 1
     }
 }
 
@@ -102,17 +95,18 @@ impl Domain for World {
     }
 
     fn events(&self, machine: &Machine<Agent>) -> Vec<Event> {
-        let mut events = inputs(&self.offers);
-        events.extend(commands(&self.offers));
+        let mut events = inputs(self.prompts);
+        events.extend(commands(self.prompts));
         events.extend(answers(machine));
-        events.extend(of_turns(&self.offers, machine.state()));
-        events.extend(of_calls(&self.offers, machine));
+        events.extend(of_turns(machine.state()));
+        events.extend(of_calls(machine));
         events.extend([
             Event::Crash { alive: true },
             Event::Crash { alive: false },
             Event::Fault { why: "disk".into(), check: false },
             Event::Fault { why: "check".into(), check: true },
         ]);
+        events.retain(|event| !self.without.contains(&event.kind()));
         events.retain(|event| may_come(machine.state(), event) && self.is_bounded(machine, event));
         events
     }
@@ -175,34 +169,28 @@ fn words() -> Content {
     text_content("words")
 }
 
-/// Of every kind at least one, if only one that is refused: it is blank, or names what is not there.
-fn inputs(offers: &Offers) -> Vec<Event> {
-    let submit = |id: &str, message: Content, lane, wake| {
-        Event::Submit(Arc::new(Submit { id: id.into(), message, lane, wake, meta: None }))
-    };
-    let note = |message: Content| Arc::new(Note { id: "n".into(), message, meta: None });
-    let remind = |message: Content, only_if_changed| {
-        Event::Remind(Arc::new(Reminder { key: "r".into(), message, only_if_changed }))
-    };
-    let mut events = vec![submit("p", text_content(""), Lane::NextTurn, true)];
-    for id in offers.prompts {
-        events.push(submit(id, words(), Lane::NextTurn, true));
-        events.push(submit(id, words(), Lane::NextTurn, false));
-        events.push(submit(id, words(), Lane::NextStep, true));
+fn inputs(prompts: &[&str]) -> Vec<Event> {
+    let mut events = Vec::new();
+    for id in prompts {
+        for (lane, wake) in [(Lane::NextTurn, true), (Lane::NextTurn, false), (Lane::NextStep, true)] {
+            let (id, message) = (InputId::from(*id), words());
+            events.push(Event::Submit(Arc::new(Submit { id, message, lane, wake, meta: None })));
+        }
     }
-    let said = |offered: bool| if offered { words() } else { text_content("") };
-    events.extend([Event::Notify(note(said(offers.notes))), Event::Inject(note(said(offers.notes)))]);
-    events.extend([false, true].map(|only_if_changed| remind(said(offers.reminders), only_if_changed)));
+    let note = Note::text("n", "words");
+    events.extend([Event::Notify(note.clone()), Event::Inject(note)]);
+    let remind = |only_if_changed| Reminder { key: "r".into(), message: words(), only_if_changed };
+    events.extend([false, true].map(|only| Event::Remind(Arc::new(remind(only)))));
     events
 }
 
-fn commands(offers: &Offers) -> Vec<Event> {
-    let ids = || offers.prompts.iter().chain(&["stale"]).map(|id| InputId::from(*id));
+fn commands(prompts: &[&str]) -> Vec<Event> {
+    let ids = || prompts.iter().map(|id| InputId::from(*id));
     let mut events: Vec<_> = ids().map(|id| Event::Steer(Arc::from([id]))).collect();
-    events.extend(ids().chain(["n", "r"].map(InputId::from)).map(Event::Withdraw));
+    events.extend(ids().chain(["n".into(), "r".into()]).map(Event::Withdraw));
     events.extend(ids().map(|id| Event::Replace(id, words())));
+    events.push(Event::Consume(BACKGROUND));
     events.extend([
-        Event::Consume(BACKGROUND),
         Event::Abort(Cause::by(By::User)),
         Event::Abort(Cause::by(By::Program)),
         Event::Pause,
@@ -237,16 +225,15 @@ fn answers(machine: &Machine<Agent>) -> Vec<Event> {
 }
 
 /// What the running turn says, or one that is over.
-fn of_turns(offers: &Offers, state: &State) -> Vec<Event> {
+fn of_turns(state: &State) -> Vec<Event> {
     let turn = state.active().map_or(TurnId { branch: 1, turn: 0 }, |active| active.turn);
     let ended = |reason| {
         let (steps, usage, truncated) = (1, UsageSum::default(), false);
         Event::TurnEnded(TurnEnd { turn, reason, steps, usage, truncated })
     };
     let deliver = Waiting::Deliver { call: BACKGROUND, content: words() };
-    let own = [deliver, Waiting::StopHook(words())].into_iter().filter(|_| offers.notes);
-    let mut events = vec![Event::Drain, Event::Own(Vec::new())];
-    events.extend(own.map(|own| Event::Own(vec![own])));
+    let mut events = vec![Event::Drain];
+    events.extend([deliver, Waiting::StopHook(words())].map(|own| Event::Own(vec![own])));
     events.extend([
         ended(EndReason::DONE),
         ended(EndReason::Failed(Arc::new(TurnError::EmptyResponse { tries: 1 }))),
@@ -260,13 +247,10 @@ const BACKGROUND: CallId = CallId { branch: 1, turn: 1, step: 1, index: 0 };
 const OTHER: CallId = CallId { branch: 1, turn: 1, step: 1, index: 1 };
 
 /// One call detaches, goes deaf or not, and ends; another goes deaf and ends.
-fn of_calls(offers: &Offers, machine: &Machine<Agent>) -> Vec<Event> {
+fn of_calls(machine: &Machine<Agent>) -> Vec<Event> {
     let lingers = |call, detached| Event::Lingers { call, tool: "tool".into(), detached, since: 0 };
     let ended = |wake| Event::BackgroundEnded { call: BACKGROUND, content: words(), wake };
-    let mut events = Vec::new();
-    if offers.calls {
-        events.extend([lingers(BACKGROUND, true), lingers(OTHER, false)]);
-    }
+    let mut events = vec![lingers(BACKGROUND, true), lingers(OTHER, false)];
     let roster = &machine.data().roster;
     let at_work = roster.get(&BACKGROUND).map(|call| call.detached);
     // A call that went deaf has been told; its end comes after it was told, or because the engine is faulted.

@@ -121,8 +121,10 @@ where
         let path = machine.state().path();
         let levels = levels::<D::Data>(&mut machine.state().clone());
         sketch.place(path, &levels).map_err(|flaw| self.flawed(Some(at), &[], flaw))?;
+        let mut before = None;
         for event in self.domain.events(&machine) {
             let (leaf, kind) = (machine.state().leaf(), event.kind());
+            sketch.order(kind, before.replace(kind));
             if !self.domain.admits(&machine, &event) {
                 sketch.react(Reaction { leaf, event: kind, answer: Answer::Refused });
                 continue;
@@ -321,10 +323,16 @@ impl Sketch {
         }
     }
 
-    fn react(&mut self, reaction: Reaction) {
-        if !self.chart.events.contains(&reaction.event) {
-            self.chart.events.push(reaction.event);
+    /// A new kind stands behind the one that was offered before it.
+    fn order(&mut self, kind: &'static str, before: Option<&'static str>) {
+        let events = &mut self.chart.events;
+        if !events.contains(&kind) {
+            let at = before.and_then(|before| events.iter().position(|known| *known == before));
+            events.insert(at.map_or(0, |at| at + 1), kind);
         }
+    }
+
+    fn react(&mut self, reaction: Reaction) {
         self.chart.reactions.insert(reaction);
     }
 
