@@ -185,7 +185,6 @@ fn c_b06_declared_again_and_then_approved() {
 }
 
 #[test]
-#[ignore = "bug: a call that is refused before an earlier one is prepared stays in the scheduler for good"]
 fn c_b04_a_refused_call_leaves_nothing() {
     let mut host = batch_of(2, Config::default());
     let [a, b] = [0, 1].map(|i| host.call(i));

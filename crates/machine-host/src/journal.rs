@@ -88,6 +88,11 @@ impl Log {
         self.writer.inputs()
     }
 
+    /// Whether an append or a sync failed.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     /// Writes an input that is about to be handled.
     pub(crate) async fn input(&mut self, at: u64, input: &Input) -> Result<(), Text> {
         let record = self.writer.input(at, input.clone());

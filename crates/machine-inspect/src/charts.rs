@@ -9,8 +9,8 @@ pub use agent::agent;
 pub use call::call;
 pub use turn::turn;
 
-/// More than any machine has with its samples; beyond it the samples are too many.
-const LIMIT: usize = 2_000_000;
+/// More configurations than any world has; beyond it its samples are too many.
+const LIMIT: usize = 20_000;
 
 /// A machine that can be drawn.
 #[derive(Clone, Copy, Debug)]

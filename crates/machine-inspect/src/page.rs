@@ -1,15 +1,18 @@
 //! A machine on one page: what it is, its chart, its table.
-use machine_testkit::chart::Chart;
+use machine_testkit::chart::{Answer, Chart};
 
 use crate::charts::Drawable;
 use crate::mermaid::mermaid;
-use crate::table::{IGNORED, table};
+use crate::table::{IGNORED, REFUSED, table};
 
 /// The page in Markdown.
 pub fn page(drawable: &Drawable, chart: &Chart) -> String {
     let Drawable { name, title, about, .. } = drawable;
     let (mermaid, table) = (mermaid(chart), table(chart));
     let (leaves, events) = (chart.leaves().count(), chart.events.len());
+    let refuses = chart.reactions.iter().any(|reaction| reaction.answer == Answer::Refused);
+    let refused =
+        if refuses { format!(" `{REFUSED}`: the command is refused before.") } else { String::new() };
     let (edges, configurations) = (chart.edges().len(), chart.configurations);
     format!(
         "# {title}
@@ -32,7 +35,7 @@ makes the machine.
 ## States and events
 
 A cell names the state that the event leads to. `in place`: handled without leaving the state. `{IGNORED}`: ignored, which
-changes nothing and signals nothing. Several entries: a guard decides.
+changes nothing and signals nothing. Several entries: a guard decides.{refused}
 
 {table}"
     )

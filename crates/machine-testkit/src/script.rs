@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use machine_adapter::Engine;
+use machine_adapter::{Engine, Request};
 use machine_core::ask::{
     Answer, Approval, Approved, Ask, Executed, Gated, Piece, Plan, Prepared, Proceed, Question, Recovery,
     Screened, StopVerdict, Withdrawal,
 };
+use machine_core::history::Edit;
 use machine_core::ids::{AskId, CallId};
 use machine_core::input::Input;
 use machine_core::message::text_content;
@@ -36,10 +37,21 @@ pub struct Behaviour {
     pub takes: Option<u64>,
     /// How it ends.
     pub end: Executed,
-    /// Whether it ignores a cancel; else it ends at once, without a result.
-    pub deaf: bool,
-    /// Milliseconds until it detaches.
-    pub detaches: Option<u64>,
+    /// How it ends at once when it is cancelled; none: it ignores that.
+    pub when_cancelled: Option<Executed>,
+    /// What comes on the way, each with its milliseconds.
+    pub pieces: Vec<(u64, Piece)>,
+}
+
+/// What a hook does when it is asked.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// Milliseconds until it answers.
+    pub after: u64,
+    /// Edits before that.
+    pub edits: Vec<Edit>,
+    /// The answer; none: it hangs.
+    pub answer: Option<Answer>,
 }
 
 /// A scripted host.
@@ -51,20 +63,14 @@ pub struct Script {
     pub tools: BTreeMap<String, Behaviour>,
     /// Milliseconds and answers to approvals, by tool; one that is not here is never answered.
     pub approvals: BTreeMap<String, (u64, Approval)>,
-    /// Answers to gates, in order; then all may proceed.
-    pub gates: VecDeque<Gated>,
-    /// Answers to recoveries, in order; then all decline.
-    pub recoveries: VecDeque<Recovery>,
-    /// Answers to stop hooks, in order; then all may end.
-    pub stops: VecDeque<StopVerdict>,
-    /// Answers to screens, in order; then all are admitted.
-    pub screens: VecDeque<Screened>,
-    /// Milliseconds that hooks take.
+    /// What hooks do, in order, by the name of their question; then they agree.
+    pub hooks: BTreeMap<&'static str, VecDeque<Reply>>,
+    /// Milliseconds that other hooks take.
     pub hooks_take: u64,
     /// What ran, in order.
     pub ran: Vec<(CallId, String)>,
-    /// How many requests were made.
-    pub requests: usize,
+    /// The requests that were made, in order.
+    pub requests: Vec<Request>,
     asked: BTreeMap<AskId, String>,
 }
 
@@ -123,8 +129,8 @@ impl Behaviour {
             prepared: ready(Plan { access: machine_core::access::Access::None, ..Plan::default() }),
             takes: Some(takes),
             end,
-            deaf: false,
-            detaches: None,
+            when_cancelled: Some(Executed::Nothing),
+            pieces: Vec::new(),
         }
     }
 
@@ -140,7 +146,7 @@ impl Behaviour {
 
     /// Ignores a cancel.
     pub fn deaf(self) -> Self {
-        Self { deaf: true, ..self }
+        Self { when_cancelled: None, ..self }
     }
 
     /// With another plan.
@@ -150,12 +156,58 @@ impl Behaviour {
 
     /// Detaches after a while.
     pub fn detaches(self, after: u64) -> Self {
-        Self { detaches: Some(after), ..self }
+        self.brings(after, Piece::Detached(text_content("works in the background")))
+    }
+
+    /// Brings this on the way, after a while.
+    pub fn brings(mut self, after: u64, piece: Piece) -> Self {
+        self.pieces.push((after, piece));
+        self
+    }
+
+    /// With this preparation.
+    pub fn prepared(self, prepared: Prepared) -> Self {
+        Self { prepared, ..self }
+    }
+
+    /// Ends like this when it is cancelled.
+    pub fn when_cancelled(self, end: Executed) -> Self {
+        Self { when_cancelled: Some(end), ..self }
     }
 
     /// With another end.
     pub fn ends(self, end: Executed) -> Self {
         Self { end, ..self }
+    }
+}
+
+impl Reply {
+    /// At once.
+    pub fn now(answer: Answer) -> Self {
+        Self::after(0, answer)
+    }
+
+    /// After a while.
+    pub fn after(after: u64, answer: Answer) -> Self {
+        Self { after, edits: Vec::new(), answer: Some(answer) }
+    }
+
+    /// Never.
+    pub fn never() -> Self {
+        Self { after: 0, edits: Vec::new(), answer: None }
+    }
+
+    /// With this edit before it.
+    pub fn edit(mut self, edit: Edit) -> Self {
+        self.edits.push(edit);
+        self
+    }
+
+    fn later(self, ask: AskId) -> Vec<Later> {
+        let Self { after, edits, answer: end } = self;
+        let edit =
+            |edit| Later { after, input: Input::Piece { ask, piece: Piece::Edit(Arc::new(edit)) } };
+        edits.into_iter().map(edit).chain(end.map(|end| answer(after, ask, end))).collect()
     }
 }
 
@@ -181,8 +233,13 @@ impl Script {
         self
     }
 
+    /// The next time that this is asked, the hook does this.
+    pub fn hook(mut self, question: &'static str, reply: Reply) -> Self {
+        self.hooks.entry(question).or_default().push_back(reply);
+        self
+    }
+
     fn attempt(&mut self, ask: AskId) -> Vec<Later> {
-        self.requests += 1;
         let over = Response::failure(Failure::InvalidRequest);
         let Response { pieces, pause, end } = self.responses.pop_front().unwrap_or(over);
         let mut after = 0;
@@ -204,12 +261,28 @@ impl Script {
         self.ran.push((call, tool.to_owned()));
         self.asked.insert(ask, tool.to_owned());
         let Some(behaviour) = self.tools.get(tool) else { return Vec::new() };
-        let ack = text_content("works in the background");
-        let detach = behaviour
-            .detaches
-            .map(|after| Later { after, input: Input::Piece { ask, piece: Piece::Detached(ack) } });
+        let pieces = behaviour.pieces.iter().cloned();
+        let pieces = pieces.map(|(after, piece)| Later { after, input: Input::Piece { ask, piece } });
         let end = behaviour.takes.map(|after| answer(after, ask, Answer::Execute(behaviour.end.clone())));
-        detach.into_iter().chain(end).collect()
+        pieces.chain(end).collect()
+    }
+
+    /// What a hook says that was not scripted: yes.
+    fn agree(&self, question: &Question) -> Option<Answer> {
+        Some(match question {
+            Question::Screen { .. } => Answer::Screen(Screened::Admit),
+            Question::Gate { .. } => Answer::Gate(Gated::Proceed(Arc::new(Proceed::default()))),
+            Question::Recover { .. } => Answer::Recover(Recovery::Decline),
+            Question::Stop { .. } => Answer::Stop(StopVerdict::End),
+            Question::Finalize { .. } => Answer::Finalize(Arc::new(ToolResult::text("finalized"))),
+            Question::Maintain { .. } => Answer::Maintained,
+            Question::Prepare { tool, .. } => Answer::Prepare(match self.tools.get(&**tool) {
+                Some(behaviour) => behaviour.prepared.clone(),
+                None => Prepared::UnknownTool(format!("there is no tool `{tool}`").into()),
+            }),
+            Question::Approve { .. } | Question::Attempt { .. } => return None,
+            Question::Execute { .. } | Question::Timer { .. } => return None,
+        })
     }
 }
 
@@ -218,29 +291,12 @@ fn answer(after: u64, ask: AskId, answer: Answer) -> Later {
 }
 
 impl Host for Script {
-    fn asked(&mut self, ask: &Ask, _: &Engine) -> Vec<Later> {
+    fn asked(&mut self, ask: &Ask, engine: &Engine) -> Vec<Later> {
         let id = ask.id;
-        let hook = |reply| vec![answer(self.hooks_take, id, reply)];
+        if let Some(reply) = self.hooks.get_mut(ask.question.kind()).and_then(VecDeque::pop_front) {
+            return reply.later(id);
+        }
         match &ask.question {
-            Question::Screen { .. } => {
-                hook(Answer::Screen(self.screens.pop_front().unwrap_or(Screened::Admit)))
-            }
-            Question::Gate { .. } => {
-                let proceed = Gated::Proceed(Arc::new(Proceed::default()));
-                hook(Answer::Gate(self.gates.pop_front().unwrap_or(proceed)))
-            }
-            Question::Recover { .. } => {
-                hook(Answer::Recover(self.recoveries.pop_front().unwrap_or(Recovery::Decline)))
-            }
-            Question::Stop { .. } => hook(Answer::Stop(self.stops.pop_front().unwrap_or(StopVerdict::End))),
-            Question::Finalize { .. } => hook(Answer::Finalize(Arc::new(ToolResult::text("finalized")))),
-            Question::Maintain { .. } => hook(Answer::Maintained),
-            Question::Prepare { tool, .. } => {
-                let unknown = Prepared::UnknownTool(format!("there is no tool `{tool}`").into());
-                hook(Answer::Prepare(
-                    self.tools.get(&**tool).map_or(unknown, |behaviour| behaviour.prepared.clone()),
-                ))
-            }
             Question::Approve { tool, digest, .. } => match self.approvals.get(&**tool) {
                 Some((after, approval)) => {
                     let approved = Approved { digest: *digest, approval: approval.clone() };
@@ -248,17 +304,24 @@ impl Host for Script {
                 }
                 None => Vec::new(),
             },
-            Question::Attempt { .. } => self.attempt(id),
+            Question::Attempt { attempt } => {
+                self.requests.extend(engine.request(*attempt));
+                self.attempt(id)
+            }
             Question::Execute { call, tool, .. } => self.execute(id, *call, tool),
-            Question::Timer { .. } => Vec::new(),
+            question => {
+                let agreed = self.agree(question).map(|reply| answer(self.hooks_take, id, reply));
+                agreed.into_iter().collect()
+            }
         }
     }
 
     fn cancelled(&mut self, withdrawal: &Withdrawal, arranged: Vec<Later>) -> Vec<Later> {
         let tool = self.asked.get(&withdrawal.ask).and_then(|tool| self.tools.get(tool));
-        if tool.is_some_and(|behaviour| behaviour.deaf) {
-            return arranged;
+        match tool.map(|behaviour| &behaviour.when_cancelled) {
+            Some(None) => arranged,
+            Some(Some(end)) => vec![answer(0, withdrawal.ask, Answer::Execute(end.clone()))],
+            None => Vec::new(),
         }
-        vec![answer(0, withdrawal.ask, Answer::Execute(Executed::Nothing))]
     }
 }

@@ -49,6 +49,10 @@ pub struct Sim<H> {
     pub host: H,
     /// Everything that was reported.
     pub events: Vec<Stamped>,
+    /// Everything that was asked and taken back, with its time.
+    pub orders: Vec<(u64, Order)>,
+    /// Arranged commands that were refused, with their time.
+    pub refused: Vec<(u64, Refused)>,
     /// What would be on disk.
     pub journal: MemoryJournal,
     writer: Writer,
@@ -73,8 +77,19 @@ impl<H: Host> Sim<H> {
         let engine = Engine::new(1, config.clone())?;
         let mut journal = MemoryJournal::new();
         journal.append(Writer::header(1, config));
-        let (events, arranged, out) = (Vec::new(), BTreeMap::new(), Out::default());
-        Ok(Self { engine, host, events, journal, writer: Writer::new(), now: 0, arranged, serial: 0, out })
+        Ok(Self {
+            engine,
+            host,
+            events: Vec::new(),
+            orders: Vec::new(),
+            refused: Vec::new(),
+            journal,
+            writer: Writer::new(),
+            now: 0,
+            arranged: BTreeMap::new(),
+            serial: 0,
+            out: Out::default(),
+        })
     }
 
     /// Milliseconds since the start.
@@ -114,8 +129,9 @@ impl<H: Host> Sim<H> {
             }
             if let Some(((at, _), input)) = self.arranged.pop_first() {
                 self.now = at;
-                // A command that is refused here was refused to its client; the run goes on.
-                let _refused = self.deliver(input);
+                if let Err(why) = self.deliver(input) {
+                    self.refused.push((at, why));
+                }
             }
         }
         Err(Restless(PATIENCE))
@@ -138,9 +154,10 @@ impl<H: Host> Sim<H> {
         self.journal.crash();
         let again = reopen(self.journal.records())?;
         (self.engine, self.writer) = (again.engine, again.writer);
-        if let Some(recovered) = again.recovered {
-            // It was admitted when the journal was read.
-            let _refused = self.deliver(recovered);
+        if let Some(recovered) = again.recovered
+            && let Err(why) = self.deliver(recovered)
+        {
+            self.refused.push((self.now, why));
         }
         Ok(())
     }
@@ -160,14 +177,22 @@ impl<H: Host> Sim<H> {
     fn deliver(&mut self, input: Input) -> Result<(), Refused> {
         self.out.clear();
         let admitted = self.engine.admit(&input)?;
-        self.journal.append(self.writer.input(self.now, input.clone()));
-        self.engine.handle(self.now, admitted, &mut self.out);
-        if let Some(record) = self.writer.acts(&self.out.acts) {
-            self.journal.append(record);
+        // A fault says that the journal cannot be written (J02).
+        let written = !matches!(input, Input::Fault { .. });
+        if written {
+            self.journal.append(self.writer.input(self.now, input.clone()));
         }
-        self.journal.sync();
+        self.engine.handle(self.now, admitted, &mut self.out);
+        if written {
+            if let Some(record) = self.writer.acts(&self.out.acts) {
+                self.journal.append(record);
+            }
+            self.journal.sync();
+        }
         let out = std::mem::take(&mut self.out);
         self.events.extend(out.events.iter().map(|event| Stamped { at: self.now, event: event.clone() }));
+        self.orders.extend(out.now.iter().cloned().map(|order| (self.now, order)));
+        self.orders.extend(out.acts.iter().cloned().map(|act| (self.now, Order::Ask(act))));
         for order in &out.now {
             match order {
                 Order::Ask(ask) => self.carry_out(ask),

@@ -2,7 +2,7 @@
 use alloc::string::ToString;
 use alloc::vec;
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use machine_core::history::HistoryError;
 use machine_core::ids::TurnId;
 use machine_core::message::text_content;
@@ -43,104 +43,49 @@ fn shown(opening: &Opening) -> String {
     shown
 }
 
-fn check(id: &str, tool: &str, args: &str, expected: Expect) {
-    let (_, entry, openings) = announce(response(vec![called(id, tool, args)]));
-    let [opening] = &openings[..] else { panic!("one call") };
-    expected.assert_eq(&shown(opening));
-    let mut history = History::new();
-    history.append(entry).unwrap();
-    assert_eq!(history.awaited(), Some(STEP.call(0)), "it may stand on the wire");
+/// Each is the only call of a response that may stand in history.
+fn announced(calls: &[(&str, &str, &str)]) -> String {
+    let one = |(id, tool, args): &(&str, &str, &str)| {
+        let (_, entry, openings) = announce(response(vec![called(id, tool, args)]));
+        let [opening] = &openings[..] else { panic!("one call") };
+        let mut history = History::new();
+        history.append(entry).unwrap();
+        assert_eq!(history.awaited(), Some(STEP.call(0)), "it may stand on the wire");
+        shown(opening)
+    };
+    calls.iter().map(one).collect()
 }
 
 #[test]
 fn c_v09_only_objects_run() {
-    check(
-        "w",
-        "t",
-        "{\"a\": 1}",
-        expect![[r#"
+    let args = ["{\"a\": 1}", " {}\n", "", " \n", "5", "[]", "null", "{\"a\":", "\"{}\""];
+    expect![[r#"
         1.2.3.0 w t {"a": 1}
-    "#]],
-    );
-    check(
-        "w",
-        "t",
-        " {} ",
-        expect![[r#"
-        1.2.3.0 w t  {} 
-    "#]],
-    );
-    check(
-        "w",
-        "t",
-        "",
-        expect![[r#"
+        1.2.3.0 w t  {}
+
         1.2.3.0 w t {}
-    "#]],
-    );
-    check(
-        "w",
-        "t",
-        " \n",
-        expect![[r#"
         1.2.3.0 w t {}
-    "#]],
-    );
-    check(
-        "w",
-        "t",
-        "5",
-        expect![[r#"
         1.2.3.0 w t {}
           raw "w" "t" "5"
           The arguments are not a JSON object; the call did not run.
           The arguments were: 5
-    "#]],
-    );
-    check(
-        "w",
-        "t",
-        "[]",
-        expect![[r#"
         1.2.3.0 w t {}
           raw "w" "t" "[]"
           The arguments are not a JSON object; the call did not run.
           The arguments were: []
-    "#]],
-    );
-    check(
-        "w",
-        "t",
-        "null",
-        expect![[r#"
         1.2.3.0 w t {}
           raw "w" "t" "null"
           The arguments are not a JSON object; the call did not run.
           The arguments were: null
-    "#]],
-    );
-    check(
-        "w",
-        "t",
-        "{\"a\":",
-        expect![[r#"
         1.2.3.0 w t {}
           raw "w" "t" "{\"a\":"
           The arguments are not a JSON object; the call did not run.
           The arguments were: {"a":
-    "#]],
-    );
-    check(
-        "w",
-        "t",
-        "\"{}\"",
-        expect![[r#"
         1.2.3.0 w t {}
           raw "w" "t" "\"{}\""
           The arguments are not a JSON object; the call did not run.
           The arguments were: "{}"
-    "#]],
-    );
+    "#]].assert_eq(&announced(&args.map(|args| ("w", "t", args))));
 }
 
 #[test]
@@ -156,73 +101,37 @@ fn c_v09_faulty_arguments_are_quoted_cut_and_kept_whole_aside() {
 
 #[test]
 fn c_v10_illegal_names_are_answered() {
-    check(
-        "w",
-        "",
-        "{}",
-        expect![[r#"
+    let long = "t".repeat(65);
+    // The name is looked at before the arguments.
+    let tools = [("", "{}"), ("a b/ü", "{\"a\":1}"), (&long, "{}"), ("a b", "5")];
+    expect![[r#"
         1.2.3.0 w unnamed {}
           raw "w" "" "{}"
           The tool's name is empty or illegal; the call did not run.
           The name was ``.
-    "#]],
-    );
-    check(
-        "w",
-        "a b/ü",
-        "{\"a\":1}",
-        expect![[r#"
         1.2.3.0 w a_b__ {"a":1}
           raw "w" "a b/ü" "{\"a\":1}"
           The tool's name is empty or illegal; the call did not run.
           The name was `a b/ü`.
-    "#]],
-    );
-    check(
-        "w",
-        &"t".repeat(65),
-        "{}",
-        expect![[r#"
         1.2.3.0 w tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt {}
           raw "w" "ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt" "{}"
           The tool's name is empty or illegal; the call did not run.
           The name was `ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt`.
-    "#]],
-    );
-    // The name is looked at first.
-    check(
-        "w",
-        "a b",
-        "5",
-        expect![[r#"
         1.2.3.0 w a_b {}
           raw "w" "a b" "5"
           The tool's name is empty or illegal; the call did not run.
           The name was `a b`.
-    "#]],
-    );
+    "#]].assert_eq(&announced(&tools.map(|(tool, args)| ("w", tool, args))));
 }
 
 #[test]
 fn c_v03_illegal_ids_are_kept_aside() {
-    check(
-        "call 1",
-        "t",
-        "{}",
-        expect![[r#"
+    expect![[r#"
         1.2.3.0 call_1 t {}
           raw "call 1" "t" "{}"
-    "#]],
-    );
-    check(
-        "",
-        "t",
-        "{}",
-        expect![[r#"
         1.2.3.0 call_2_3_0 t {}
           raw "" "t" "{}"
-    "#]],
-    );
+    "#]].assert_eq(&announced(&[("call 1", "t", "{}"), ("", "t", "{}")]));
 }
 
 #[test]
@@ -236,8 +145,7 @@ fn c_v04_two_calls_with_one_id_both_run() {
           raw "w" "u" "{}"
         1.2.3.2 call_2_3_2 v {}
           raw "" "v" ""
-    "#]]
-    .assert_eq(&shown);
+    "#]].assert_eq(&shown);
 }
 
 /// Order: over a limit, then why the response runs no call, then the call's own faults.
@@ -288,8 +196,7 @@ fn c_a24_and_t09_no_call_of_it_runs() {
         1.2.3.0 a t {}
           raw "a" "t" "{\"a\":\""
           Not run: a limit was exceeded (calls in one response, or the size of the arguments).
-    "#]]
-    .assert_eq(&all);
+    "#]].assert_eq(&all);
 }
 
 /// Blank text goes; the order of what stays is the stream's.

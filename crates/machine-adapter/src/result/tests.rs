@@ -1,7 +1,7 @@
 //! What the model reads of a result.
 use alloc::vec;
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use machine_core::ask::{By, Cause};
 use machine_core::outcome::SkipCode;
 use proptest::prelude::*;
@@ -34,50 +34,44 @@ fn shown(content: &Content) -> String {
     content.iter().map(part).collect()
 }
 
-fn check(settlement: &Settlement, limit: usize, expected: Expect) {
-    expected.assert_eq(&shown(&content(settlement, limit)));
+fn read(settlements: &[Settlement], limit: usize) -> String {
+    let all: Vec<_> = settlements.iter().map(|settlement| shown(&content(settlement, limit))).collect();
+    all.join("--\n")
 }
 
 const LIMIT: usize = 20;
 
 #[test]
 fn c_v11_a_result_is_never_empty() {
-    for empty in [vec![], vec![Part::text("")], vec![Part::text(" \n"), Part::text("\u{a0}")]] {
-        let content = content(&ok(empty), LIMIT);
-        assert_eq!(shown(&content), "\"The tool ran and returned no output.\"\n");
-    }
-    check(
-        &settled(Outcome::Ok, None),
-        LIMIT,
-        expect![[r#"
+    let blank = || Part::text(" \n\u{a0}");
+    let outputs = [
+        vec![],
+        vec![Part::text("")],
+        vec![blank(), blank()],
+        vec![media()],
+        vec![media(), blank(), media()],
+    ];
+    let all: Vec<_> = outputs.map(ok).into_iter().chain([settled(Outcome::Ok, None)]).collect();
+    expect![[r#"
         "The tool ran and returned no output."
-    "#]],
-    );
-    check(
-        &ok(vec![media()]),
-        LIMIT,
-        expect![[r#"
+        --
+        "The tool ran and returned no output."
+        --
+        "The tool ran and returned no output."
+        --
         "The tool returned media."
         <image/png>
-    "#]],
-    );
-    check(
-        &ok(vec![media(), Part::text(" "), media()]),
-        LIMIT,
-        expect![[r#"
+        --
         "The tool returned media."
         <image/png>
         <image/png>
-    "#]],
-    );
-    check(
-        &ok(vec![media(), Part::text("two cats")]),
-        LIMIT,
-        expect![[r#"
+        --
+        "The tool ran and returned no output."
+    "#]].assert_eq(&read(&all, LIMIT));
+    expect![[r#"
         <image/png>
         "two cats"
-    "#]],
-    );
+    "#]].assert_eq(&read(&[ok(vec![media(), Part::text("two cats")])], LIMIT));
 }
 
 /// Who did what was asked, or failed with words of its own, is not talked over; everything else is explained.
@@ -85,196 +79,124 @@ fn c_v11_a_result_is_never_empty() {
 fn c_v12_an_outcome_is_explained_before_its_output() {
     let with = |outcome: Outcome, text: &str| settled(outcome, Some(ToolResult::error(text)));
     let failed = || Outcome::error(ErrorCode::Failed);
-    check(
-        &with(failed(), "no such file"),
-        LIMIT,
-        expect![[r#"
-        "no such file"
-    "#]],
-    );
-    check(
-        &with(failed(), " "),
-        LIMIT,
-        expect![[r#"
-        "The tool failed."
-    "#]],
-    );
-    check(
-        &with(Outcome::error(ErrorCode::UnknownTool), "no `x`"),
-        LIMIT,
-        expect![[r#"
-        "There is no tool of this name."
-        "no `x`"
-    "#]],
-    );
-    check(
-        &with(Outcome::skipped(SkipCode::Hook), "not here"),
-        LIMIT,
-        expect![[r#"
-        "Not run: a check before this call left it out."
-        "not here"
-    "#]],
-    );
-    check(
-        &with(Outcome::Cancelled { may_have_run: true }, "half of it"),
-        LIMIT,
-        expect![[r#"
-        "This call was cancelled. Whether it had an effect is not known: check before you repeat it."
-        "half of it"
-    "#]],
-    );
-    check(
-        &with(Outcome::Unknown, "half of it"),
-        LIMIT,
-        expect![[r#"
-        "The execution of this call was lost; its outcome is not known. Check its effects before you repeat it."
-        "half of it"
-    "#]],
-    );
     let failed_with_media = ToolResult { is_error: true, output: vec![media()], ..ToolResult::default() };
-    check(
-        &settled(failed(), Some(failed_with_media)),
-        LIMIT,
-        expect![[r#"
+    let cause = Some(Arc::new(Cause { by: By::User, reason: Some("enough".into()) }));
+    let all = [
+        with(failed(), "no such file"),
+        with(failed(), " "),
+        settled(failed(), Some(failed_with_media)),
+        with(Outcome::error(ErrorCode::UnknownTool), "no `x`"),
+        with(Outcome::skipped(SkipCode::Hook), "not here"),
+        with(Outcome::Cancelled { may_have_run: true }, "half of it"),
+        Settlement { cause, ..Settlement::bare(Outcome::Cancelled { may_have_run: true }) },
+        with(Outcome::Unknown, "half of it"),
+    ];
+    expect![[r#"
+        "no such file"
+        --
+        "The tool failed."
+        --
         "The tool failed."
         <image/png>
-    "#]],
-    );
-    let cause = Some(Arc::new(Cause { by: By::User, reason: Some("enough".into()) }));
-    let by_user = Settlement { cause, ..Settlement::bare(Outcome::Cancelled { may_have_run: true }) };
-    check(
-        &by_user,
-        LIMIT,
-        expect![[r#"
+        --
+        "There is no tool of this name."
+        "no `x`"
+        --
+        "Not run: a check before this call left it out."
+        "not here"
+        --
+        "This call was cancelled. Whether it had an effect is not known: check before you repeat it."
+        "half of it"
+        --
         "The user cancelled this call on purpose. Reason: enough. Whether it had an effect is not known: check before you repeat it."
-    "#]],
-    );
+        --
+        "The execution of this call was lost; its outcome is not known. Check its effects before you repeat it."
+        "half of it"
+    "#]].assert_eq(&read(&all, LIMIT));
 }
 
 #[test]
 fn c_v15_head_marker_tail() {
     let text = |text: &str| ok(vec![Part::text(text)]);
-    check(
-        &text("12345678901234567890"),
-        LIMIT,
-        expect![[r#"
+    let all =
+        [text("12345678901234567890"), text("123456789012345678901"), text("äöüßäöüßäöüßäöüßäöüß€€€€€€€€€€")];
+    expect![[r#"
         "12345678901234567890"
-    "#]],
-    );
-    check(
-        &text("123456789012345678901"),
-        LIMIT,
-        expect![[r#"
+        --
         "123456789012345\n[1 characters left out.]\n78901"
-    "#]],
-    );
-    check(
-        &text("äöüßäöüßäöüßäöüßäöüß€€€€€€€€€€"),
-        LIMIT,
-        expect![[r#"
+        --
         "äöüßäöüßäöüßäöü\n[10 characters left out.]\n€€€€€"
-    "#]],
-    );
-    check(
-        &text("abc"),
-        0,
-        expect![[r#"
+    "#]].assert_eq(&read(&all, LIMIT));
+    expect![[r#"
         "\n[3 characters left out.]\n"
-    "#]],
-    );
-    check(
-        &text("abc"),
-        1,
-        expect![[r#"
+    "#]].assert_eq(&read(&[text("abc")], 0));
+    expect![[r#"
         "a\n[2 characters left out.]\n"
-    "#]],
-    );
-    check(
-        &text("abcdefghij"),
-        4,
-        expect![[r#"
+    "#]].assert_eq(&read(&[text("abc")], 1));
+    expect![[r#"
         "abc\n[6 characters left out.]\nj"
-    "#]],
-    );
-    // Parts are counted together; media is not counted and stays.
+    "#]].assert_eq(&read(&[text("abcdefghij")], 4));
+}
+
+/// Parts are counted together; media is not counted and stays.
+#[test]
+fn c_v15_parts_are_cut_as_one_text() {
     let parts = vec![Part::text("1234567890"), media(), Part::text("1234567890"), Part::text("x")];
-    check(
-        &ok(parts.clone()),
-        LIMIT,
-        expect![[r#"
+    let with = |change: &dyn Fn(&mut ToolResult)| {
+        let mut result = ToolResult { output: parts.clone(), ..ToolResult::default() };
+        change(&mut result);
+        settled(Outcome::Ok, Some(result))
+    };
+    let all = [
+        with(&|_| {}),
+        with(&|result| result.spill = Some("out/1.txt".into())),
+        with(&|result| result.keep_whole = true),
+    ];
+    expect![[r#"
         "123456789012345\n[1 characters left out.]\n7890x"
         <image/png>
-    "#]],
-    );
-    let spilled =
-        ToolResult { output: parts.clone(), spill: Some("out/1.txt".into()), ..ToolResult::default() };
-    check(
-        &settled(Outcome::Ok, Some(spilled)),
-        LIMIT,
-        expect![[r#"
+        --
         "123456789012345\n[1 characters left out. The full output is at out/1.txt.]\n7890x"
         <image/png>
-    "#]],
-    );
-    let whole = ToolResult { output: parts, keep_whole: true, ..ToolResult::default() };
-    check(
-        &settled(Outcome::Ok, Some(whole)),
-        LIMIT,
-        expect![[r#"
+        --
         "1234567890"
         <image/png>
         "1234567890"
         "x"
-    "#]],
-    );
+    "#]].assert_eq(&read(&all, LIMIT));
 }
 
 /// The note stands last, whole, and is not counted.
 #[test]
 fn c_v14_the_note_stands_after_the_output() {
-    let note = Some("a note that is longer than the limit".into());
-    let noted = |output| ToolResult { output, note: note.clone(), ..ToolResult::default() };
-    check(
-        &settled(Outcome::Ok, Some(noted(vec![Part::text("12345678901234567890")]))),
-        LIMIT,
-        expect![[r#"
+    let noted = |outcome, output| {
+        let note = Some("a note that is longer than the limit".into());
+        settled(outcome, Some(ToolResult { output, note, ..ToolResult::default() }))
+    };
+    let all = [
+        noted(Outcome::Ok, vec![Part::text("12345678901234567890")]),
+        noted(Outcome::Ok, vec![Part::text("123456789012345678901")]),
+        noted(Outcome::Ok, vec![]),
+        noted(Outcome::Ok, vec![media()]),
+        noted(Outcome::Unknown, vec![]),
+    ];
+    expect![[r#"
         "12345678901234567890"
         "a note that is longer than the limit"
-    "#]],
-    );
-    check(
-        &settled(Outcome::Ok, Some(noted(vec![Part::text("123456789012345678901")]))),
-        LIMIT,
-        expect![[r#"
+        --
         "123456789012345\n[1 characters left out.]\n78901"
         "a note that is longer than the limit"
-    "#]],
-    );
-    check(
-        &settled(Outcome::Ok, Some(noted(vec![]))),
-        LIMIT,
-        expect![[r#"
+        --
         "The tool ran and returned no output."
         "a note that is longer than the limit"
-    "#]],
-    );
-    check(
-        &settled(Outcome::Ok, Some(noted(vec![media()]))),
-        LIMIT,
-        expect![[r#"
+        --
         "The tool returned media."
         <image/png>
         "a note that is longer than the limit"
-    "#]],
-    );
-    check(
-        &settled(Outcome::Unknown, Some(noted(vec![]))),
-        LIMIT,
-        expect![[r#"
+        --
         "The execution of this call was lost; its outcome is not known. Check its effects before you repeat it."
         "a note that is longer than the limit"
-    "#]],
-    );
+    "#]].assert_eq(&read(&all, LIMIT));
 }
 
 fn part() -> impl Strategy<Value = Part> {

@@ -49,7 +49,12 @@ impl Host {
                     }
                     self.open.insert(ask.id, ask);
                 }
-                Order::Withdraw(withdrawal) => drop(self.open.remove(&withdrawal.ask)),
+                // The outcome of an execution that is taken back still counts.
+                Order::Withdraw(withdrawal) => {
+                    self.open.retain(|id, ask| {
+                        *id != withdrawal.ask || matches!(ask.question, Question::Execute { .. })
+                    });
+                }
             }
         }
     }

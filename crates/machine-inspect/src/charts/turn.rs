@@ -1,9 +1,7 @@
 //! The turn machine.
 use std::sync::Arc;
 
-use machine_core::ask::{
-    By, Cause, Gated, HookError, HookFailure, Proceed, Recovery, Remedy, StopVerdict,
-};
+use machine_core::ask::{By, Cause, Gated, HookError, HookFailure, Proceed, Recovery, Remedy, StopVerdict};
 use machine_core::config::{Config, Questions, Retry, TurnLimits};
 use machine_core::ids::{CallId, TurnId};
 use machine_core::machine::Machine;
@@ -35,7 +33,8 @@ a third step. Time stands still: an attempt is silent for too long where the lim
 
 /// The chart of the turn machine, in several settings.
 pub fn turn() -> Result<Chart, NoChart> {
-    let hooks = |recoveries| Questions { gate: true, recover: recoveries > 0, stop: true, ..Questions::default() };
+    let hooks =
+        |recoveries| Questions { gate: true, recover: recoveries > 0, stop: true, ..Questions::default() };
     let limits = |max_steps, recoveries, stream_idle_ms| TurnLimits {
         max_steps,
         recoveries,
@@ -102,7 +101,9 @@ fn is_offered_at_last(state: &State, event: &Event) -> bool {
         (State::Requesting(_) | State::Receiving(_), Event::Model(piece)) => {
             matches!(piece, ModelEvent::Started { .. } | ModelEvent::Text(_))
         }
-        (State::Requesting(_) | State::Receiving(_), Event::Failed(error)) => error.kind == Failure::Connection,
+        (State::Requesting(_) | State::Receiving(_), Event::Failed(error)) => {
+            error.kind == Failure::Connection
+        }
         (State::Recovering { .. }, Event::Recovered(answer)) => !matches!(answer, Recovery::Retry(_)),
         (State::Draining { .. }, Event::Pending(Pending { paused, steered, outside, inside })) => {
             *paused || !(*steered || *outside || *inside)

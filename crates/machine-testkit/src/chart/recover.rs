@@ -57,7 +57,6 @@ where
         let mut walk = Walk { domain, limit, seen: HashSet::new(), found: Vec::new() };
         walk.run(&mut sketch)?;
         sketch.chart.configurations += walk.found.len();
-        eprintln!("world {}", walk.found.len());
     }
     Ok(sketch.finish())
 }

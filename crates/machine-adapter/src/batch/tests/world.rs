@@ -53,7 +53,8 @@ pub enum Op {
     Plan(Index),
     Enqueue(Index),
     End(Index),
-    EarlyEnd(Index),
+    /// It will never run; told once, or twice.
+    EarlyEnd(Index, bool),
     Detach(Index, bool),
     Deafen(Index),
     Declare(Index, Access),
@@ -178,9 +179,10 @@ impl World {
                 let fits = |call: &Call| !matches!(call.life, Life::Waiting | Life::Over);
                 self.pick(index, fits).into_iter().for_each(|at| self.end(at));
             }
-            Op::EarlyEnd(index) => {
-                let fits = |call: &Call| call.life == Life::Waiting;
-                self.pick(index, fits).into_iter().for_each(|at| self.end(at));
+            Op::EarlyEnd(index, twice) => {
+                if let Some(at) = self.pick(index, |call| call.life == Life::Waiting) {
+                    (0..=u32::from(*twice)).for_each(|_| self.end(at));
+                }
             }
             Op::Detach(index, keep) => {
                 let fits = |call: &Call| call.life == Life::Running;
@@ -318,7 +320,7 @@ fn op(kinds: Kinds) -> impl Strategy<Value = Op> {
         3 => (index(), any::<bool>()).prop_map(|(index, keep)| Op::Detach(index, keep)),
         2 => index().prop_map(Op::Deafen),
         1 => Just(Op::Snapshot),
-        u32::from(kinds.early_end) * 6 => index().prop_map(Op::EarlyEnd),
+        u32::from(kinds.early_end) * 6 => (index(), any::<bool>()).prop_map(|(index, twice)| Op::EarlyEnd(index, twice)),
         u32::from(kinds.declare) * 8 => (index(), access()).prop_map(|(index, access)| Op::Declare(index, access)),
     ]
 }

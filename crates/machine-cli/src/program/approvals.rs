@@ -1,0 +1,101 @@
+//! Who is asked for approval: a person at the terminal, or nobody.
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use machine_core::ask::Approval;
+use machine_host::ApproveQuestion;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::program::args::Approve;
+
+/// A question on its way to a person, and where the answer goes.
+pub struct Asked {
+    /// What wants to run.
+    pub question: ApproveQuestion,
+    answer: oneshot::Sender<Approval>,
+}
+
+/// What a person said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// This one may run.
+    Yes,
+    /// This one may not.
+    No,
+    /// This tool may always run, for the rest of the session.
+    Always,
+}
+
+impl Said {
+    /// Reads an answer. None: it is not one.
+    pub fn read(line: &str) -> Option<Self> {
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => Some(Self::Yes),
+            "n" | "no" => Some(Self::No),
+            "a" | "always" => Some(Self::Always),
+            _ => None,
+        }
+    }
+}
+
+/// Answers the agent's requests for approval.
+#[derive(Clone)]
+pub struct Approver {
+    people: Option<mpsc::UnboundedSender<Asked>>,
+    always: Arc<Mutex<BTreeSet<String>>>,
+    refusal: &'static str,
+}
+
+impl Approver {
+    /// By policy; the receiver gets the questions that a person must answer.
+    pub fn new(policy: Approve, terminal: bool) -> (Self, mpsc::UnboundedReceiver<Asked>) {
+        let (to, questions) = mpsc::unbounded_channel();
+        let (people, refusal) = match policy {
+            Approve::Ask if terminal => (Some(to), "the user said no"),
+            Approve::Ask => (None, "nobody can be asked without a terminal; run with `--approve all` to allow it"),
+            Approve::All | Approve::None => (None, "this run allows no changes; run with `--approve all` to allow them"),
+        };
+        (Self { people, always: Arc::default(), refusal }, questions)
+    }
+
+    /// The answer to one question; it takes as long as the person takes (C04).
+    pub async fn decide(self, question: ApproveQuestion) -> Approval {
+        let no = || Approval::Denied(self.refusal.into());
+        let Some(people) = &self.people else { return no() };
+        let always = self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&*question.tool);
+        if always {
+            return Approval::Granted;
+        }
+        let (answer, decided) = oneshot::channel();
+        if people.send(Asked { question, answer }).is_err() {
+            return no();
+        }
+        decided.await.unwrap_or_else(|_| no())
+    }
+
+    /// A person answered.
+    pub fn answer(&self, asked: Asked, said: Said) {
+        if said == Said::Always {
+            let mut always = self.always.lock().unwrap_or_else(PoisonError::into_inner);
+            always.insert(asked.question.tool.to_string());
+        }
+        let approval = match said {
+            Said::Yes | Said::Always => Approval::Granted,
+            Said::No => Approval::Denied(self.refusal.into()),
+        };
+        // The question may have been withdrawn meanwhile: then nobody waits for the answer.
+        let _ = asked.answer.send(approval);
+    }
+
+    /// Whether this tool was allowed for the rest of the session.
+    pub fn is_always(&self, tool: &str) -> bool {
+        self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(tool)
+    }
+}
+
+impl Asked {
+    /// Whether the question was withdrawn.
+    pub fn is_over(&self) -> bool {
+        self.answer.is_closed()
+    }
+}

@@ -1,0 +1,93 @@
+//! The command line.
+use std::path::PathBuf;
+
+use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
+
+/// An agent that works on a real directory. Its loop is three explicit state machines.
+#[derive(Debug, Parser)]
+#[command(name = "agent-machine", version, about, after_help = EXIT_CODES)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes:
+  0    the turn completed
+  1    the turn failed or ended early
+  2    bad usage: the message says what is wrong
+  130  aborted";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Work on a directory
+    Run(Run),
+    /// Print the chart of a machine, made from the machine itself
+    Chart(Chart),
+}
+
+/// Work on a directory.
+#[derive(Debug, Arguments)]
+#[command(after_help = EXIT_CODES)]
+pub struct Run {
+    /// What to do, such as 'replace "teh" with "the" in *.md'. Without it: a prompt loop with /steer, /abort, /state, /quit
+    pub prompt: Option<String>,
+    /// The directory; nothing outside of it is touched by the file tools
+    #[arg(long, default_value = ".")]
+    pub dir: PathBuf,
+    /// `rules`: embedded, needs no network and no key. `script:FILE`: plays responses from a YAML file
+    #[arg(long, default_value = "rules")]
+    pub model: String,
+    /// Who approves writing and shell commands
+    #[arg(long, value_enum, default_value_t = Approve::Ask)]
+    pub approve: Approve,
+    /// The most model responses of a turn; 0 makes no request
+    #[arg(long)]
+    pub max_steps: Option<u32>,
+    /// Every event as one line of JSON on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who approves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Approve {
+    /// You, at the terminal; without one, nothing is approved
+    Ask,
+    /// Everything is approved
+    All,
+    /// Nothing is approved
+    None,
+}
+
+/// Print the chart of a machine.
+#[derive(Debug, Arguments)]
+pub struct Chart {
+    /// Which machine
+    #[arg(value_enum)]
+    pub machine: Machine,
+    /// How it is written
+    #[arg(long, value_enum, default_value_t = Format::Mermaid)]
+    pub format: Format,
+}
+
+/// A machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Machine {
+    /// The inbox, one turn at a time
+    Agent,
+    /// Steps, attempts, drains
+    Turn,
+    /// One call's life
+    Call,
+}
+
+/// How a chart is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A Mermaid state diagram
+    Mermaid,
+    /// Graphviz
+    Dot,
+}

@@ -1,0 +1,52 @@
+//! Exit codes, and what is wrong with a command line.
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use machine_core::event::EndReason;
+
+use crate::models::script::ScriptError;
+
+/// The turn completed.
+pub const COMPLETED: ExitCode = ExitCode::SUCCESS;
+/// The turn failed or ended early.
+pub const ENDED_EARLY: u8 = 1;
+/// Bad usage.
+pub const USAGE: u8 = 2;
+/// Aborted by the user: 128 + SIGINT.
+pub const ABORTED: u8 = 130;
+
+/// The exit code of a turn's end.
+pub fn of(reason: &EndReason) -> ExitCode {
+    match reason {
+        EndReason::Completed { .. } => COMPLETED,
+        EndReason::Aborted(_) => ExitCode::from(ABORTED),
+        EndReason::MaxTokens | EndReason::Suspended | EndReason::Other | EndReason::Filtered => ENDED_EARLY.into(),
+        EndReason::Paused | EndReason::Blocked(_) | EndReason::StepLimit => ENDED_EARLY.into(),
+        EndReason::Failed(_) | EndReason::Interrupted => ENDED_EARLY.into(),
+    }
+}
+
+/// What is wrong with a command line. One line each, exit code 2.
+#[derive(Debug, thiserror::Error)]
+pub enum Usage {
+    /// The directory cannot be worked on.
+    #[error("--dir {}: {error}", dir.display())]
+    Dir {
+        /// As it was given.
+        dir: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// There is no such model.
+    #[error("--model {0}: there is no such model; use `rules` or `script:FILE`")]
+    Model(String),
+    /// The script cannot be played.
+    #[error("--model script: {0}")]
+    Script(#[from] ScriptError),
+    /// A chart could not be made.
+    #[error("chart: {0}")]
+    Chart(String),
+    /// The agent could not be opened.
+    #[error("{0}")]
+    Open(String),
+}

@@ -1,0 +1,299 @@
+//! The loop of an active agent: what comes in, from whom, and what it becomes.
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use machine_adapter::Engine;
+use machine_agent::State;
+use machine_core::ask::{Answer, Approval, Approved, By, Cause, HookError, HookFailure, Piece, Question};
+use machine_core::digest::Digest;
+use machine_core::ids::{AskId, CallId};
+use machine_core::input::{Abort, Command, Input};
+use machine_core::response::{Failure, ModelError};
+use machine_journal::Record;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use crate::carrier::{Ended, How};
+use crate::error::CommandError;
+use crate::errands::{Done, Kind};
+use crate::kept::End;
+use crate::model::Inward;
+use crate::parked::Parked;
+use crate::slot::{Leaving, Slot};
+use crate::spine::{ON_THE_WAY, Session, Spine};
+use crate::timers::Due;
+use crate::waiters::Reply;
+
+/// How long what is dropped may take to be gone.
+const GONE_WITHIN: Duration = Duration::from_secs(1);
+
+/// What a handle wants of its driver.
+pub(crate) enum Request {
+    Command(Command, Reply),
+    Decide { call: CallId, digest: Digest, approval: Approval, reply: Reply },
+    Read(Box<dyn FnOnce(&Engine) + Send>),
+    Idle(oneshot::Sender<()>),
+    Record(oneshot::Sender<Result<Vec<Record>, CommandError>>),
+    Park(oneshot::Sender<Parked>),
+}
+
+/// What comes next.
+enum Next {
+    Due(AskId, Due),
+    Request(Request),
+    ParentStopped,
+    Piece(Inward),
+    Ended(Ended),
+    Rest,
+    /// The last handle was dropped.
+    Abandoned,
+}
+
+/// Whether the loop goes on.
+enum Flow {
+    On,
+    Leave,
+    Park(oneshot::Sender<Parked>),
+}
+
+/// Drives an agent until it rests, is closed or parked, or nobody holds it any more.
+pub(crate) async fn drive(spine: Spine, slot: Weak<Slot>, requests: mpsc::Receiver<Request>) {
+    let leaving = Leaving::new(slot, spine.session.recorder.watch().clone());
+    let agent = crate::spans::Spans::of(&spine.session.engine).agent().clone();
+    Driver { spine, leaving, requests }.run().instrument(agent).await;
+}
+
+struct Driver {
+    spine: Spine,
+    leaving: Leaving,
+    requests: mpsc::Receiver<Request>,
+}
+
+impl Driver {
+    async fn run(mut self) {
+        loop {
+            let flow = match self.next().await {
+                Next::Due(ask, due) => self.due(ask, due).await,
+                Next::Request(request) => self.request(request).await,
+                Next::ParentStopped => self.abort_for_parent().await,
+                Next::Piece(piece) => self.spine.piece(piece).await,
+                Next::Ended(ended) => self.ended(ended).await,
+                Next::Abandoned => Flow::Leave,
+                Next::Rest => match self.rest().await {
+                    Some(awake) => {
+                        self = awake;
+                        continue;
+                    }
+                    None => return,
+                },
+            };
+            match flow {
+                Flow::On if matches!(self.spine.session.engine.agent().state(), State::Closed) => break,
+                Flow::On => {}
+                Flow::Leave => break,
+                Flow::Park(to) => {
+                    let Spine { session, carrier, .. } = self.spine;
+                    carrier.shut_down(GONE_WITHIN).await;
+                    drop(to.send(Parked::of(&session)));
+                    return;
+                }
+            }
+        }
+        self.spine.carrier.shut_down(GONE_WITHIN).await;
+    }
+
+    /// Timers first, so that nothing that floods the others can hold a deadline up; then commands, so that an abort
+    /// is seen before what it stops.
+    async fn next(&mut self) -> Next {
+        let Self { spine, requests, .. } = self;
+        let parent = spine.session.parts.parent.clone();
+        let (stoppable, at_rest) = (spine.is_stoppable(), spine.is_at_rest());
+        let rest_after = spine.session.parts.rest_after;
+        tokio::select! {
+            biased;
+            (ask, due) = spine.timers.next() => Next::Due(ask, due),
+            request = requests.recv() => request.map_or(Next::Abandoned, Next::Request),
+            () = stopped(parent), if stoppable => Next::ParentStopped,
+            Some(piece) = spine.pieces.recv() => Next::Piece(piece),
+            Some(ended) = spine.carrier.next() => Next::Ended(ended),
+            () = tokio::time::sleep(rest_after), if at_rest => Next::Rest,
+        }
+    }
+
+    async fn due(&mut self, ask: AskId, due: Due) -> Flow {
+        let answer = match due {
+            Due::Fire => Answer::Fired,
+            Due::TimedOut => {
+                self.spine.carrier.drop_work(ask);
+                Answer::Failed(HookError::new(HookFailure::TimedOut, "the hook took too long"))
+            }
+        };
+        self.spine.feed(Input::Answer { ask, answer }, None).await;
+        Flow::On
+    }
+
+    async fn request(&mut self, request: Request) -> Flow {
+        match request {
+            Request::Command(Command::Configure(config), reply) => {
+                // Which questions are asked follows from the hooks that there are.
+                let mut config = Arc::unwrap_or_clone(config);
+                config.ask = self.spine.session.parts.chain.questions(config.ask.timeout_ms);
+                self.spine.feed(Command::Configure(Arc::new(config)).into(), Some(reply)).await;
+            }
+            Request::Command(command, reply) => self.spine.feed(command.into(), Some(reply)).await,
+            Request::Decide { call, digest, approval, reply } => {
+                self.decide(call, Approved { digest, approval }, reply).await;
+            }
+            Request::Read(read) => read(&self.spine.session.engine),
+            Request::Idle(to) => self.spine.until_idle(to),
+            Request::Record(to) => {
+                drop(to.send(self.spine.session.log.load().await.map_err(CommandError::Journal)));
+            }
+            Request::Park(to) => return Flow::Park(to),
+        }
+        Flow::On
+    }
+
+    /// Somebody who is no hook answers an approval (C04).
+    async fn decide(&mut self, call: CallId, approved: Approved, reply: Reply) {
+        let asked = self.spine.session.engine.outstanding().find(|open| match &open.ask.question {
+            Question::Approve { call: of, digest, .. } => *of == call && *digest == approved.digest,
+            _ => false,
+        });
+        let Some(ask) = asked.map(|open| open.ask.id) else { return reply.refuse(CommandError::NotAsked) };
+        self.spine.carrier.drop_work(ask);
+        let answer = Answer::Approve(Arc::new(approved));
+        self.spine.feed(Input::Answer { ask, answer }, Some(reply)).await;
+    }
+
+    /// Whatever runs, and whatever would start after it, is stopped (H04).
+    async fn abort_for_parent(&mut self) -> Flow {
+        let abort = Abort { cause: Cause::by(By::Parent), target: None };
+        self.spine.feed(Command::Abort(Arc::new(abort)).into(), None).await;
+        Flow::On
+    }
+
+    /// Work is over. What it sent before comes first.
+    async fn ended(&mut self, ended: Ended) -> Flow {
+        for _ in 0..ON_THE_WAY {
+            let Ok(piece) = self.spine.pieces.try_recv() else { break };
+            self.spine.piece(piece).await;
+        }
+        let ask = ended.ask;
+        self.spine.timers.clear(ask);
+        if let Some(input) = self.spine.outcome(ended) {
+            self.spine.feed(input, None).await;
+            self.spine.kept.forget();
+        }
+        Flow::On
+    }
+
+    /// The agent becomes a value again, unless somebody wants something just now.
+    async fn rest(mut self) -> Option<Self> {
+        self.requests.close();
+        let mut late = Vec::new();
+        while let Some(request) = self.requests.recv().await {
+            late.push(request);
+        }
+        if late.is_empty() {
+            self.leaving.rest(self.spine.session);
+            return None;
+        }
+        self.requests = self.leaving.stay()?;
+        for request in late {
+            // Nothing runs, so nothing but a request can end the loop here: the next round sees it.
+            if let Flow::Park(to) = self.request(request).await {
+                drop(to.send(Parked::of(&self.spine.session)));
+                return None;
+            }
+        }
+        Some(self)
+    }
+}
+
+impl Spine {
+    /// A piece of an answer.
+    async fn piece(&mut self, (ask, piece): Inward) -> Flow {
+        let piece = match (piece, self.call_of(ask)) {
+            (Piece::Output(output), Some(call)) if self.session.finalize => {
+                let limit = self.session.engine.config().calls.output_chars;
+                self.kept.output(call, &output, limit);
+                return Flow::On;
+            }
+            (Piece::Progress(text), Some(call)) => match self.session.parts.chain.progress(call, text) {
+                Some(text) => Piece::Progress(text),
+                None => return Flow::On,
+            },
+            (piece, _) => piece,
+        };
+        self.feed(Input::Piece { ask, piece }, None).await;
+        Flow::On
+    }
+
+    /// What the end of work means; none: somebody else answers.
+    fn outcome(&mut self, ended: Ended) -> Option<Input> {
+        let Ended { ask, kind, how } = ended;
+        let stopped = kind.is_stopped();
+        let answer = match (kind, how) {
+            (_, How::Vanished) => return Some(Input::Lost { ask }),
+            (_, How::Done(Done::Nothing)) => return None,
+            (_, How::Done(Done::Answer(answer))) => answer,
+            (Kind::Execution { call, .. }, How::Panicked(why)) => self.executed(call, End::Panicked(why), stopped),
+            (Kind::Execution { call, .. }, How::Done(Done::Ran(end))) => {
+                self.executed(call, End::Returned(end), stopped)
+            }
+            (Kind::Attempt, How::Panicked(why)) => {
+                Answer::AttemptFailed(Arc::new(ModelError::new(Failure::Panicked, why)))
+            }
+            (Kind::Hook, How::Panicked(why)) => Answer::Failed(HookError::new(HookFailure::Panicked, why)),
+            (Kind::Attempt | Kind::Hook, How::Done(Done::Ran(_))) => {
+                unreachable!("C06: only an execution runs a tool")
+            }
+        };
+        Some(Input::Answer { ask, answer })
+    }
+
+    fn executed(&mut self, call: CallId, end: End, stopped: bool) -> Answer {
+        let finalize = self.session.finalize;
+        Answer::Execute(if finalize { self.kept.executed(call, end, stopped) } else { end.told() })
+    }
+
+    fn until_idle(&mut self, to: oneshot::Sender<()>) {
+        if self.session.engine.is_idle() {
+            drop(to.send(()));
+        } else {
+            self.waiters.until_idle(to);
+        }
+    }
+
+    /// Whether an abort has something to stop.
+    fn is_stoppable(&self) -> bool {
+        matches!(
+            self.session.engine.agent().state(),
+            State::Active(_) | State::Screening(_) | State::Maintaining(_)
+        )
+    }
+
+    /// Whether nothing can happen unless a handle asks for it. An approval that a person owes is no reason to stay.
+    pub(crate) fn is_at_rest(&mut self) -> bool {
+        self.carrier.is_empty() && self.timers.is_empty() && self.pieces.is_empty() && self.waiters.is_empty()
+    }
+}
+
+async fn stopped(parent: Option<CancellationToken>) {
+    match parent {
+        Some(parent) => parent.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A session that is opened: closes what was open, then is a value, or is driven if something runs.
+pub(crate) async fn begin(session: Session, inputs: Vec<Input>, again: Vec<AskId>) -> Spine {
+    let mut spine = Spine::new(session);
+    for input in inputs {
+        spine.feed(input, None).await;
+    }
+    again.into_iter().for_each(|ask| spine.carry_again(ask));
+    spine
+}

@@ -1,0 +1,204 @@
+//! An ask becomes a piece of work: one arm a question.
+use std::sync::Arc;
+use std::time::Duration;
+
+use machine_adapter::Engine;
+use machine_core::Text;
+use machine_core::ask::{Answer, Approved, Ask, HookError, HookFailure, Plan, Prepared, Question};
+use machine_core::ids::{AskId, CallId};
+use machine_core::outcome::ToolResult;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::Span;
+
+use crate::chain::Before;
+use crate::cx::{Stop, ToolCx};
+use crate::editor::Editor;
+use crate::hooks::{
+    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, RecoverQuestion,
+    ScreenQuestion, StopQuestion,
+};
+use crate::kept::Kept;
+use crate::model::{BoxFuture, Inward, ModelOut};
+use crate::parts::Parts;
+use crate::spans::Spans;
+use crate::tool::{Reject, Tool, ToolError};
+
+/// Work that an ask leads to.
+pub(crate) struct Errand {
+    pub(crate) kind: Kind,
+    pub(crate) span: Span,
+    pub(crate) work: BoxFuture<'static, Done>,
+}
+
+/// What kind of work it is: how it is stopped, and what its panic means.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// Dropped when it is withdrawn.
+    Hook,
+    /// Dropped when it is withdrawn.
+    Attempt,
+    /// Told to stop when it is withdrawn; its outcome still counts (X03).
+    Execution { call: CallId, stop: Arc<Stop> },
+}
+
+/// What work brought.
+#[derive(Debug)]
+pub(crate) enum Done {
+    /// An answer.
+    Answer(Answer),
+    /// The end of an execution; none: it was stopped and dropped.
+    Ran(Option<Result<ToolResult, ToolError>>),
+    /// Nothing: somebody else answers.
+    Nothing,
+}
+
+/// What errands are made from.
+pub(crate) struct Around<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) parts: &'a Arc<Parts>,
+    pub(crate) kept: &'a mut Kept,
+    pub(crate) spans: &'a Spans,
+    pub(crate) to: &'a mpsc::Sender<Inward>,
+    /// Fires when the agent goes away.
+    pub(crate) agent: &'a CancellationToken,
+}
+
+impl Around<'_> {
+    /// The work for an ask; none where there is none, as for a timer or an approval that no hook gives.
+    pub(crate) fn errand(&mut self, ask: Ask) -> Option<Errand> {
+        let (id, parts) = (ask.id, self.parts.clone());
+        Some(match ask.question {
+            Question::Timer { .. } => return None,
+            Question::Approve { .. } if !parts.chain.approves() => return None,
+            Question::Screen { prompt, message } => self.hook(async move {
+                answer(parts.chain.screen(ScreenQuestion { prompt, message }).await, Answer::Screen)
+            }),
+            Question::Gate { step } => {
+                let editor = self.editor(id);
+                self.hook(async move { answer(parts.chain.gate(GateQuestion { step }, &editor).await, Answer::Gate) })
+            }
+            Question::Recover { attempt, error, tried } => {
+                let (editor, question) = (self.editor(id), RecoverQuestion { attempt, error, tried });
+                self.hook(async move { answer(parts.chain.recover(question, &editor).await, Answer::Recover) })
+            }
+            Question::Prepare { call, tool, args } => self.hook(async move {
+                answer(prepare(&parts, CallQuestion { call, tool, args }).await, Answer::Prepare)
+            }),
+            Question::Approve { call, tool, args, digest } => self.hook(async move {
+                match parts.chain.approve(ApproveQuestion { call, tool, args, digest }).await {
+                    Ok(None) => Done::Nothing,
+                    Ok(Some(approval)) => Done::Answer(Answer::Approve(Arc::new(Approved { digest, approval }))),
+                    Err(error) => Done::Answer(Answer::Failed(error)),
+                }
+            }),
+            Question::Finalize { call, outcome, result } => {
+                let kept = self.kept.take(call, &outcome, result.as_ref());
+                let tool = self.tool_of(call);
+                self.hook(async move {
+                    let Some(result) = kept else {
+                        let lost = HookError::new(HookFailure::Lost, "the output went with another process");
+                        return Done::Answer(Answer::Failed(lost));
+                    };
+                    let question = FinalizeQuestion { call, tool, outcome, result };
+                    answer(parts.chain.finalize(question).await, |result| Answer::Finalize(Arc::new(result)))
+                })
+            }
+            Question::Stop { turn, continued } => {
+                let history = self.engine.history().clone();
+                let question = StopQuestion { turn, continued, history };
+                self.hook(async move { answer(parts.chain.stop(question).await, Answer::Stop) })
+            }
+            Question::Maintain { n } => {
+                let editor = self.editor(id);
+                self.hook(async move { answer(parts.chain.maintain(n, &editor).await, |()| Answer::Maintained) })
+            }
+            Question::Attempt { attempt } => {
+                let (request, out) = (self.engine.request(attempt)?, ModelOut::new(id, self.to.clone()));
+                let work = async move {
+                    Done::Answer(match parts.model.call(request, out).await {
+                        Ok(finished) => Answer::Finished(Arc::new(finished)),
+                        Err(error) => Answer::AttemptFailed(Arc::new(error)),
+                    })
+                };
+                Errand { kind: Kind::Attempt, span: self.spans.attempt(attempt), work: Box::pin(work) }
+            }
+            Question::Execute { call, tool, args } => self.execution(id, call, tool, args),
+        })
+    }
+
+    fn execution(&self, id: AskId, call: CallId, name: Text, args: Text) -> Errand {
+        let (stop, span) = (Stop::under(self.agent), self.spans.call(call, &name));
+        let grace = Duration::from_millis(self.engine.config().calls.grace_ms);
+        let cx = ToolCx::new((call, id), self.to.clone(), stop.clone(), grace, self.parts.inside.clone());
+        let tool = self.parts.tools.get(&name).cloned();
+        let token = stop.token().clone();
+        let work = async move {
+            let Some(tool) = tool else {
+                // It was approved in another process, which had it.
+                return Done::Ran(Some(Err(ToolError::failed(format!("there is no tool `{name}` here")))));
+            };
+            Done::Ran(run(&*tool, args, cx, &token).await)
+        };
+        Errand { kind: Kind::Execution { call, stop }, span, work: Box::pin(work) }
+    }
+
+    fn hook(&self, work: impl Future<Output = Done> + Send + 'static) -> Errand {
+        Errand { kind: Kind::Hook, span: self.spans.inner().clone(), work: Box::pin(work) }
+    }
+
+    fn editor(&self, ask: AskId) -> Editor {
+        Editor::new(ask, self.to.clone(), self.engine.history().clone())
+    }
+
+    fn tool_of(&self, call: CallId) -> Text {
+        let machine = self.engine.calls().find(|machine| machine.data().id == call);
+        machine.map_or_else(|| "".into(), |machine| machine.data().tool.clone())
+    }
+}
+
+fn answer<T>(asked: Result<T, Arc<HookError>>, answer: impl FnOnce(T) -> Answer) -> Done {
+    Done::Answer(asked.map_or_else(Answer::Failed, answer))
+}
+
+/// Finds the tool, lets the hooks at the call, then judges its final arguments (C02, C03).
+async fn prepare(parts: &Parts, question: CallQuestion) -> Result<Prepared, Arc<HookError>> {
+    let Some(tool) = parts.tools.get(&question.tool) else {
+        let known: Vec<&str> = parts.tools.keys().map(|name| &**name).collect();
+        return Ok(Prepared::UnknownTool(format!("The tools are: {}.", known.join(", ")).into()));
+    };
+    let given = question.args.clone();
+    let Before { args, approval, instead } = parts.chain.before_call(question).await?;
+    Ok(match instead {
+        Some(BeforeCall::Deny(why)) => Prepared::Denied(why),
+        Some(BeforeCall::Skip(why)) => Prepared::Skipped(why),
+        Some(BeforeCall::Answer(result)) => Prepared::Answered(Arc::new(result)),
+        Some(BeforeCall::Proceed | BeforeCall::Rewrite(_) | BeforeCall::Approve) | None => {
+            match tool.plan(args.as_deref().unwrap_or(&given)) {
+                Ok(plan) => {
+                    let (args, approval) = (plan.args.clone().or(args), plan.approval || approval);
+                    Prepared::Ready(Arc::new(Plan { args, approval, ..plan }))
+                }
+                Err(Reject::Invalid(why)) => Prepared::InvalidArguments(why),
+                Err(Reject::Denied(why)) => Prepared::Denied(why),
+            }
+        }
+    })
+}
+
+/// Runs a tool, and drops it when it is stopped if it wants that.
+async fn run(
+    tool: &dyn Tool,
+    args: Text,
+    cx: ToolCx,
+    stopped: &CancellationToken,
+) -> Option<Result<ToolResult, ToolError>> {
+    if !tool.drop_on_cancel() {
+        return Some(tool.call(args, cx).await);
+    }
+    tokio::select! {
+        biased;
+        result = tool.call(args, cx) => Some(result),
+        () = stopped.cancelled() => None,
+    }
+}

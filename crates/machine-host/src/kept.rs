@@ -1,0 +1,125 @@
+//! Output that was not finalized stays with the host (C11): it reaches neither journal nor event nor history.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use machine_core::ask::Executed;
+use machine_core::ids::CallId;
+use machine_core::message::{Body, Content, Part};
+use machine_core::outcome::{Outcome, ToolResult};
+
+use crate::tool::ToolError;
+
+/// What the host keeps for the finalizer.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Output of executions that run.
+    pieces: BTreeMap<CallId, Pieces>,
+    /// What the execution that just ended brought, until its finalizer is asked.
+    result: Option<(CallId, ToolResult)>,
+}
+
+#[derive(Debug, Default)]
+struct Pieces {
+    parts: Vec<Part>,
+    chars: usize,
+}
+
+/// How an execution ended in the host.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// It returned; none: it was stopped and dropped.
+    Returned(Option<Result<ToolResult, ToolError>>),
+    /// It panicked.
+    Panicked(machine_core::Text),
+}
+
+impl End {
+    /// As the engine is told where nothing is finalized.
+    pub(crate) fn told(self) -> Executed {
+        match self {
+            Self::Returned(None) => Executed::Nothing,
+            Self::Returned(Some(Ok(result))) => Executed::Done(Arc::new(result)),
+            Self::Returned(Some(Err(error))) if error.malformed => Executed::Malformed(error.text),
+            Self::Returned(Some(Err(error))) => Executed::Done(Arc::new(ToolResult::error(error.text))),
+            Self::Panicked(why) => Executed::Panicked(why),
+        }
+    }
+}
+
+impl Kept {
+    /// Keeps output on the way, up to what the model may read of it (V15).
+    pub(crate) fn output(&mut self, call: CallId, output: &Content, limit: usize) {
+        let Pieces { parts, chars } = self.pieces.entry(call).or_default();
+        for part in output.iter() {
+            let room = limit.saturating_sub(*chars);
+            match &part.body {
+                Body::Text(text) if room > 0 => {
+                    let kept = text.char_indices().nth(room).map_or(&**text, |(end, _)| &text[..end]);
+                    *chars += kept.chars().count();
+                    parts.push(Part::text(kept));
+                }
+                Body::Text(_) => {}
+                _ if room > 0 => {
+                    *chars += 1;
+                    parts.push(part.clone());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Keeps what an execution brought; gives what the engine may know of it. Of one that was stopped the output so
+    /// far is kept too (X10).
+    pub(crate) fn executed(&mut self, call: CallId, end: End, stopped: bool) -> Executed {
+        let so_far = self.pieces.remove(&call).unwrap_or_default().parts;
+        let told = end.told();
+        let failure = |text: &machine_core::Text, told: Executed| {
+            let output = so_far.iter().cloned().chain([Part::text(text.clone())]).collect();
+            (ToolResult { is_error: true, output, ..ToolResult::default() }, told)
+        };
+        let (kept, told) = match told {
+            Executed::Done(result) => {
+                let output = match stopped && result.is_error {
+                    true => so_far.into_iter().chain(result.output.iter().cloned()).collect(),
+                    false => result.output.clone(),
+                };
+                let (is_error, stop_turn) = (result.is_error, result.stop_turn.clone());
+                let bare = ToolResult { is_error, stop_turn, ..ToolResult::default() };
+                (ToolResult { output, ..(*result).clone() }, Executed::Done(Arc::new(bare)))
+            }
+            Executed::Panicked(why) => failure(&why, Executed::Panicked("".into())),
+            Executed::Malformed(why) => failure(&why, Executed::Malformed("".into())),
+            Executed::Nothing => {
+                (ToolResult { is_error: true, output: so_far, ..ToolResult::default() }, Executed::Nothing)
+            }
+        };
+        self.result = Some((call, kept));
+        told
+    }
+
+    /// What the finalizer of this call gets; none if it died with another process. What never ran, and what brought
+    /// nothing, has nothing to lose.
+    pub(crate) fn take(
+        &mut self,
+        call: CallId,
+        outcome: &Outcome,
+        asked: Option<&Arc<ToolResult>>,
+    ) -> Option<ToolResult> {
+        if let Some((_, result)) = self.result.take_if(|(of, _)| *of == call) {
+            return Some(result);
+        }
+        if let Some(result) = asked {
+            return Some((**result).clone());
+        }
+        match outcome {
+            Outcome::Ok | Outcome::Error { .. } => None,
+            Outcome::Denied { .. } | Outcome::NotStarted { .. } | Outcome::Unknown => Some(ToolResult::default()),
+            Outcome::Cancelled { .. } | Outcome::TimedOut { .. } => Some(ToolResult::default()),
+        }
+    }
+
+    /// Nobody will finalize it: it was answered without its output.
+    pub(crate) fn forget(&mut self) {
+        self.result = None;
+    }
+}

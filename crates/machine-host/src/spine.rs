@@ -1,0 +1,197 @@
+//! The one way of an input, in the order that keeps every promise (J02):
+//! admit → append → handle → questions and withdrawals leave → append the acts, sync → acknowledgements, durable
+//! events and acts leave.
+use machine_adapter::{Engine, Order, Out};
+use machine_core::Text;
+use machine_core::ask::{Ask, Piece, Question};
+use machine_core::event::Event;
+use machine_core::ids::{AskId, CallId};
+use machine_core::input::{Input, Refused};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+use crate::carrier::Carrier;
+use crate::errands::Around;
+use crate::journal::Log;
+use crate::kept::Kept;
+use crate::model::Inward;
+use crate::parts::Parts;
+use crate::spans::Spans;
+use crate::timers::{Clock, Due, Timers};
+use crate::waiters::{Reply, Waiters};
+use crate::watch::Recorder;
+
+/// Pieces on their way to a driver; who sends more waits.
+pub(crate) const ON_THE_WAY: usize = 64;
+
+/// An agent as a value: all that is left of it while nothing runs (H06).
+pub(crate) struct Session {
+    pub(crate) engine: Engine,
+    pub(crate) log: Log,
+    pub(crate) recorder: Recorder,
+    pub(crate) parts: Arc<Parts>,
+    /// Whether results of the running turn are finalized (C11).
+    pub(crate) finalize: bool,
+}
+
+/// A session at work: what it asked for is carried out, and comes back as inputs.
+pub(crate) struct Spine {
+    pub(crate) session: Session,
+    pub(crate) carrier: Carrier,
+    pub(crate) timers: Timers,
+    pub(crate) waiters: Waiters,
+    pub(crate) kept: Kept,
+    pub(crate) pieces: mpsc::Receiver<Inward>,
+    to: mpsc::Sender<Inward>,
+    spans: Spans,
+    clock: Clock,
+    out: Out,
+}
+
+impl Spine {
+    /// Nothing runs yet.
+    pub(crate) fn new(session: Session) -> Self {
+        let (to, pieces) = mpsc::channel(ON_THE_WAY);
+        Self {
+            carrier: Carrier::new(session.parts.inside.clone()),
+            spans: Spans::of(&session.engine),
+            session,
+            timers: Timers::default(),
+            waiters: Waiters::default(),
+            kept: Kept::default(),
+            pieces,
+            to,
+            clock: Clock::start(),
+            out: Out::default(),
+        }
+    }
+
+    /// One input. `reply`: who waits for its acceptance, or for what follows from it.
+    pub(crate) async fn feed(&mut self, input: Input, reply: Option<Reply>) {
+        let engine = &mut self.session.engine;
+        let running = engine.agent().state().active().map(|active| active.turn);
+        let admitted = match engine.admit(&input) {
+            Ok(admitted) => admitted,
+            Err(why) => return refuse(reply, why),
+        };
+        let at = self.clock.now();
+        if is_written(engine, &input)
+            && let Err(cause) = self.session.log.input(at, &input).await
+        {
+            return self.fault(cause, reply);
+        }
+        self.session.engine.handle(at, admitted, &mut self.out);
+        self.leave_at_once();
+        if self.owes_durability(reply.is_some())
+            && let Err(cause) = self.session.log.make_durable(&self.out.acts).await
+        {
+            return self.fault(cause, reply);
+        }
+        if let Some(reply) = reply {
+            self.waiters.accept(reply, running);
+        }
+        self.tell();
+        self.acts_leave();
+    }
+
+    /// Carries an open question out again: whoever carried it out before is gone (J07).
+    pub(crate) fn carry_again(&mut self, ask: AskId) {
+        let open = open(&self.session.engine, ask).map(|open| open.ask.clone());
+        if let Some(ask) = open {
+            self.carry(ask);
+        }
+    }
+
+    /// The call of an open execution.
+    pub(crate) fn call_of(&self, ask: AskId) -> Option<CallId> {
+        match open(&self.session.engine, ask)?.ask.question {
+            Question::Execute { call, .. } => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The journal failed: what it does not have did not leave, and nothing will be asked any more (J10, A22). What
+    /// follows is true in memory only.
+    fn fault(&mut self, cause: Text, reply: Option<Reply>) {
+        refuse(reply, Refused::Faulted(cause.clone()));
+        let fault = Input::Fault { cause };
+        if let Ok(admitted) = self.session.engine.admit(&fault) {
+            self.session.engine.handle(self.clock.now(), admitted, &mut self.out);
+        }
+        self.leave_at_once();
+        self.out.acts.clear();
+        self.tell();
+    }
+
+    /// Deltas and progress need not be durable before they are seen; what is lost with them is said again.
+    fn owes_durability(&self, acknowledged: bool) -> bool {
+        acknowledged || !self.out.acts.is_empty() || self.out.events.iter().any(Event::is_durable)
+    }
+
+    fn leave_at_once(&mut self) {
+        let mut orders = std::mem::take(&mut self.out.now);
+        for order in orders.drain(..) {
+            match order {
+                Order::Ask(ask) => self.carry(ask),
+                Order::Withdraw(withdrawal) => {
+                    self.timers.clear(withdrawal.ask);
+                    self.carrier.withdraw(withdrawal);
+                }
+            }
+        }
+        self.out.now = orders;
+    }
+
+    fn acts_leave(&mut self) {
+        let mut acts = std::mem::take(&mut self.out.acts);
+        acts.drain(..).for_each(|act| self.carry(act));
+        self.out.acts = acts;
+    }
+
+    fn tell(&mut self) {
+        let Session { engine, log, recorder, finalize, .. } = &mut self.session;
+        for event in self.out.events.drain(..) {
+            if let Event::TurnStarted { .. } = event {
+                *finalize = engine.config().ask.finalize;
+            }
+            self.spans.see(&event);
+            self.waiters.see(&event, engine);
+            recorder.tell(event, !log.is_broken());
+        }
+        self.waiters.look(engine);
+    }
+
+    fn carry(&mut self, ask: Ask) {
+        let id = ask.id;
+        match (&ask.question, ask.timeout_ms) {
+            (Question::Timer { ms, .. }, _) => self.timers.set(id, *ms, Due::Fire),
+            (_, Some(ms)) => self.timers.set(id, ms, Due::TimedOut),
+            (_, None) => {}
+        }
+        let Session { engine, parts, .. } = &self.session;
+        let (kept, spans, to) = (&mut self.kept, &self.spans, &self.to);
+        let errand = Around { engine, parts, kept, spans, to, agent: self.carrier.agent() }.errand(ask);
+        if let Some(errand) = errand {
+            self.carrier.start(id, errand);
+        }
+    }
+}
+
+fn refuse(reply: Option<Reply>, why: Refused) {
+    if let Some(reply) = reply {
+        reply.refuse(why.into());
+    }
+}
+
+/// What fits no open ask changes nothing, and progress is for people only: neither is written. A fault cannot be.
+fn is_written(engine: &Engine, input: &Input) -> bool {
+    match input {
+        Input::Command(_) | Input::Recovered { .. } => true,
+        Input::Piece { piece: Piece::Progress(_), .. } | Input::Fault { .. } => false,
+        Input::Piece { ask, .. } | Input::Answer { ask, .. } | Input::Lost { ask } => open(engine, *ask).is_some(),
+    }
+}
+
+fn open(engine: &Engine, ask: AskId) -> Option<&machine_adapter::asks::Open> {
+    engine.outstanding().find(|open| open.ask.id == ask)
+}

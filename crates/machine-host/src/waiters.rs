@@ -1,0 +1,159 @@
+//! Who waits for what: each is answered once, when it is durable (J02).
+use std::collections::BTreeMap;
+
+use machine_adapter::Engine;
+use machine_core::event::{Event, MaintenanceEnd, Receipt, TurnEnd};
+use machine_core::ids::{CallId, InputId, TurnId};
+use machine_core::message::Message;
+use machine_core::outcome::Outcome;
+use tokio::sync::oneshot::Sender;
+
+use crate::error::{CommandError, PromptError};
+
+/// What an abort leads to (X11).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aborted {
+    /// The end of the turn, with what it cost; none if no turn ran.
+    pub end: Option<TurnEnd>,
+    /// How each call of the turn was answered, in call order.
+    pub calls: Vec<(CallId, Outcome)>,
+}
+
+/// How a command is answered.
+pub(crate) enum Reply {
+    /// When it is accepted.
+    Accepted(Sender<Result<(), CommandError>>),
+    /// When the turn of this prompt ended.
+    TurnEnd(InputId, Sender<Result<TurnEnd, PromptError>>),
+    /// When what it stopped has ended.
+    Aborted(Sender<Result<Aborted, CommandError>>),
+    /// When the maintenance it began is over.
+    Maintained(Sender<Result<MaintenanceEnd, CommandError>>),
+    /// When the agent is closed.
+    Closed(Sender<Result<(), CommandError>>),
+}
+
+/// Replies that wait. A client that went away is no reason to stay awake.
+#[derive(Default)]
+pub(crate) struct Waiters {
+    prompts: BTreeMap<InputId, Sender<Result<TurnEnd, PromptError>>>,
+    aborts: Vec<(TurnId, Sender<Result<Aborted, CommandError>>)>,
+    maintenance: Vec<Sender<Result<MaintenanceEnd, CommandError>>>,
+    closing: Vec<Sender<Result<(), CommandError>>>,
+    idle: Vec<Sender<()>>,
+    /// The turn that ended last: the receipts of its prompts come right after it.
+    ended: Option<TurnEnd>,
+}
+
+impl Reply {
+    /// The command is not carried out.
+    pub(crate) fn refuse(self, why: CommandError) {
+        // Whoever asked may have gone away meanwhile; that is their right. So everywhere below.
+        match self {
+            Self::Accepted(to) | Self::Closed(to) => drop(to.send(Err(why))),
+            Self::TurnEnd(_, to) => drop(to.send(Err(why.into()))),
+            Self::Aborted(to) => drop(to.send(Err(why))),
+            Self::Maintained(to) => drop(to.send(Err(why))),
+        }
+    }
+}
+
+impl Waiters {
+    /// The command was accepted. `turn` ran before it.
+    pub(crate) fn accept(&mut self, reply: Reply, turn: Option<TurnId>) {
+        match (reply, turn) {
+            (Reply::Accepted(to), _) => drop(to.send(Ok(()))),
+            (Reply::TurnEnd(id, to), _) => drop(self.prompts.insert(id, to)),
+            (Reply::Aborted(to), Some(turn)) => self.aborts.push((turn, to)),
+            (Reply::Aborted(to), None) => drop(to.send(Ok(Aborted { end: None, calls: Vec::new() }))),
+            (Reply::Maintained(to), _) => self.maintenance.push(to),
+            (Reply::Closed(to), _) => self.closing.push(to),
+        }
+    }
+
+    /// Somebody waits for the agent to be idle (H08).
+    pub(crate) fn until_idle(&mut self, to: Sender<()>) {
+        self.idle.push(to);
+    }
+
+    /// Something happened.
+    pub(crate) fn see(&mut self, event: &Event, engine: &Engine) {
+        match event {
+            Event::TurnEnded(end) => {
+                self.turn_ended(end, engine);
+                self.ended = Some(end.clone());
+            }
+            Event::Receipt { input, receipt } => self.receipt(input, receipt),
+            Event::MaintenanceEnded { end, .. } => {
+                self.maintenance.drain(..).for_each(|to| drop(to.send(Ok(end.clone()))));
+            }
+            Event::Closed => self.closing.drain(..).for_each(|to| drop(to.send(Ok(())))),
+            Event::Faulted { cause } => {
+                let refused = || machine_core::input::Refused::Faulted(cause.clone());
+                self.maintenance.drain(..).for_each(|to| drop(to.send(Err(refused().into()))));
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything that happened was seen.
+    pub(crate) fn look(&mut self, engine: &Engine) {
+        self.ended = None;
+        if engine.is_idle() {
+            self.idle.drain(..).for_each(|to| drop(to.send(())));
+        }
+        if let machine_agent::State::Faulted { why, .. } = engine.agent().state() {
+            for (_, to) in std::mem::take(&mut self.prompts) {
+                drop(to.send(Err(PromptError::Faulted(why.clone()))));
+            }
+        }
+    }
+
+    /// Whether nobody waits.
+    pub(crate) fn is_empty(&mut self) -> bool {
+        let Self { prompts, aborts, maintenance, closing, idle, ended: _ } = self;
+        prompts.retain(|_, to| !to.is_closed());
+        aborts.retain(|(_, to)| !to.is_closed());
+        maintenance.retain(|to| !to.is_closed());
+        closing.retain(|to| !to.is_closed());
+        idle.retain(|to| !to.is_closed());
+        prompts.is_empty() && aborts.is_empty() && maintenance.is_empty() && closing.is_empty() && idle.is_empty()
+    }
+
+    fn turn_ended(&mut self, end: &TurnEnd, engine: &Engine) {
+        let (done, waiting) = std::mem::take(&mut self.aborts).into_iter().partition(|(turn, _)| *turn == end.turn);
+        self.aborts = waiting;
+        let done: Vec<_> = done;
+        for (turn, to) in done {
+            drop(to.send(Ok(Aborted { end: Some(end.clone()), calls: outcomes(engine, turn) })));
+        }
+    }
+
+    fn receipt(&mut self, input: &InputId, receipt: &Receipt) {
+        let answer = match receipt {
+            Receipt::Accepted | Receipt::Steered | Receipt::Taken(_) => return,
+            Receipt::TurnEnded(turn, _) => match self.ended.as_ref().filter(|end| end.turn == *turn) {
+                Some(end) => Ok(end.clone()),
+                None => return,
+            },
+            Receipt::Dropped(why) => Err(PromptError::Dropped(why.clone())),
+            Receipt::Returned => Err(PromptError::Returned),
+        };
+        if let Some(to) = self.prompts.remove(input) {
+            drop(to.send(answer));
+        }
+    }
+}
+
+/// How the calls of a turn were answered: history has it.
+fn outcomes(engine: &Engine, turn: TurnId) -> Vec<(CallId, Outcome)> {
+    let entries = engine.history().iter().rev().take_while(|entry| entry.turn == Some(turn));
+    let mut calls: Vec<_> = entries
+        .filter_map(|entry| match &entry.message {
+            Message::Tool(tool) => Some((tool.call, tool.outcome.clone())),
+            _ => None,
+        })
+        .collect();
+    calls.reverse();
+    calls
+}

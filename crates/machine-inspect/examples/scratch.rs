@@ -1,1 +1,0 @@
-fn main(){ let t=std::time::Instant::now(); let c=machine_inspect::charts::agent().map_err(|e|e.to_string()).unwrap(); println!("{} {:?}", c.configurations,t.elapsed()); println!("{}", machine_inspect::table::table(&c)); println!("{}", machine_inspect::mermaid::mermaid(&c)); }
