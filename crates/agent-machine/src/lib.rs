@@ -1,1 +1,28 @@
-//! An engine for LLM agents built from explicit state machines
+//! An engine for LLM agents built from explicit state machines.
+//!
+//! The loop is three machines: the agent, the turn, and the tool call. They are *sans-IO*: [`Engine`](engine::Engine)
+//! is a value that takes inputs and gives events and asks. The feature `host` (on by default) carries the asks out on
+//! tokio; most programs need only the [`prelude`].
+//!
+//! | module | feature | what it holds |
+//! |---|---|---|
+//! | [`core`] | | the vocabulary: ids, messages, asks, inputs, events, configuration |
+//! | [`engine`] | | the engine, for hosts that drive it themselves |
+//! | [`journal`] | | records, replay, recovery |
+//! | `host` | `host` | models, tools, hooks, the agent handle |
+//! | `testkit` | `testkit` | explorer, worlds, virtual time |
+//! | `inspect` | `inspect` | charts |
+#![forbid(unsafe_code)]
+
+pub use machine_adapter as engine;
+pub use machine_core as core;
+#[cfg(feature = "host")]
+pub use machine_host as host;
+#[cfg(feature = "inspect")]
+pub use machine_inspect as inspect;
+pub use machine_journal as journal;
+#[cfg(feature = "testkit")]
+pub use machine_testkit as testkit;
+
+#[cfg(feature = "host")]
+pub mod prelude;

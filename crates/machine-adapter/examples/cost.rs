@@ -23,7 +23,11 @@ impl Bench {
         let turn = TurnLimits { calls: 100_000, response_bytes: 1 << 30, ..TurnLimits::default() };
         let calls = CallLimits { max_parallel: 10, ..CallLimits::default() };
         let config = Config { turn, calls, ..Config::default() };
-        Self { engine: Engine::new(1, Arc::new(config)).expect("a sound configuration"), out: Out::default(), now: 0 }
+        Self {
+            engine: Engine::new(1, Arc::new(config)).expect("a sound configuration"),
+            out: Out::default(),
+            now: 0,
+        }
     }
 
     fn feed(&mut self, input: &Input) {
@@ -33,11 +37,18 @@ impl Bench {
     }
 
     fn attempt(&self) -> AskId {
-        self.out.acts.iter().find(|act| !matches!(act.question, Question::Execute { .. })).expect("a request").id
+        self.out
+            .acts
+            .iter()
+            .find(|act| !matches!(act.question, Question::Execute { .. }))
+            .expect("a request")
+            .id
     }
 
     fn submit(&mut self, n: u32) -> AskId {
-        self.feed(&Command::Submit(Submit::text(format!("p{n}"), "a prompt of usual length, more or less")).into());
+        self.feed(
+            &Command::Submit(Submit::text(format!("p{n}"), "a prompt of usual length, more or less")).into(),
+        );
         self.attempt()
     }
 
@@ -49,7 +60,8 @@ impl Bench {
     fn batch(&mut self, n: u32, calls: u32, access: impl Fn(u32) -> Access) {
         let ask = self.submit(n);
         for index in 0..calls {
-            let event = ModelEvent::CallStart { index, id: format!("c{n}_{index}").into(), tool: "tool".into() };
+            let event =
+                ModelEvent::CallStart { index, id: format!("c{n}_{index}").into(), tool: "tool".into() };
             self.feed(&Input::Piece { ask, piece: Piece::Model(event) });
         }
         self.finish(ask);
@@ -101,7 +113,10 @@ fn main() {
             begin.elapsed().as_nanos() as f64 / f64::from(calls)
         };
         let (small, large) = (per_call(1_000), per_call(10_000));
-        println!("a call in a batch, {name}: {small:.0} ns of 1,000, {large:.0} ns of 10,000 ({:.1} times in all)", 10.0 * large / small);
+        println!(
+            "a call in a batch, {name}: {small:.0} ns of 1,000, {large:.0} ns of 10,000 ({:.1} times in all)",
+            10.0 * large / small
+        );
     }
 }
 
@@ -144,5 +159,8 @@ fn turns() {
     let short = per_turn(&mut bench, 1_000);
     per_turn(&mut bench, 50_000);
     let long = per_turn(&mut bench, 1_000);
-    println!("a turn with two calls: {short:.0} ns with a short history, {long:.0} ns with {} entries", bench.engine.history().len());
+    println!(
+        "a turn with two calls: {short:.0} ns with a short history, {long:.0} ns with {} entries",
+        bench.engine.history().len()
+    );
 }

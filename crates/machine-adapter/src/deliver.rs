@@ -207,14 +207,18 @@ impl<'r> Run<'r> {
         Fit::Yes
     }
 
-    /// Maintenance works on a copy that counts when it is done (A17); gates and recoveries edit at once.
+    /// Maintenance works on a copy that counts when it is done (A17); gates and recoveries edit at once, and what they
+    /// leave must be ready for the request that follows (V06).
     fn edit(&mut self, edit: &Arc<Edit>) -> Step {
         let staged = self.engine.staged.as_mut();
         let tried = match staged {
             Some(staged) => staged.history.edit(edit).map(|()| staged.edits.push(edit.clone())),
             None => {
-                let edited = self.engine.history.edit(edit);
-                edited.map(|()| self.out.events.push(Report::Edited { edit: edit.clone() }))
+                let mut edited = self.engine.history.clone();
+                edited.edit(edit).and_then(|()| edited.ready()).map(|()| {
+                    self.engine.history = edited;
+                    self.out.events.push(Report::Edited { edit: edit.clone() });
+                })
             }
         };
         if let Err(error) = tried {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use machine_agent::Agent;
 use machine_core::Text;
-use machine_core::ask::Subject;
+use machine_core::ask::{Question, Subject};
 use machine_core::config::{Config, ConfigError, Settings, ToolSpec};
 use machine_core::history::{Edit, History};
 use machine_core::ids::{AttemptId, CallId};
@@ -268,8 +268,13 @@ impl Engine {
         }
     }
 
-    /// Whether a dead process left something to close (J05).
+    /// Whether a dead process left something to close (J05). Where a turn waits for nothing but approvals, the
+    /// questions are asked again and nothing is closed.
     fn needs_recovery(&self) -> bool {
-        !self.asks.is_empty() || matches!(self.agent.state(), machine_agent::State::Closed)
+        use machine_agent::State;
+        let outlives =
+            |open: &Open| matches!(open.ask.question, Question::Approve { .. } | Question::Screen { .. });
+        let waits = matches!(self.agent.state(), State::Active(_)) && self.asks.iter().all(outlives);
+        (!waits && !self.asks.is_empty()) || matches!(self.agent.state(), State::Closed)
     }
 }

@@ -63,7 +63,7 @@ impl Run<'_> {
     }
 
     /// The turn ends in memory; so do its calls, and those in the background.
-    pub(crate) fn fault_turn(&mut self, why: Text) {
+    pub(crate) fn fault_work(&mut self, why: Text) {
         let calls: Vec<_> = self.engine.calls.keys().copied().collect();
         let turn = core::iter::once(Work::ToTurn(machine_turn::Event::Fault(why)));
         let calls = calls.into_iter().map(|call| Work::ToCall(call, machine_tool::Event::Fault));

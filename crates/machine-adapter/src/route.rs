@@ -30,7 +30,7 @@ impl Run<'_> {
             A::StartTurn(turn) => self.start_turn(turn),
             A::AbortTurn(cause) => drop(self.step_turn(&machine_turn::Event::Abort(cause))),
             A::HurryTurn => drop(self.step_turn(&machine_turn::Event::Hurry)),
-            A::FaultTurn(why) => self.fault_turn(why),
+            A::FaultWork(why) => self.fault_work(why),
             A::CancelLingering(cause) => self.each_lingering(&machine_tool::Event::Cancel(cause)),
             A::HurryLingering => self.each_lingering(&machine_tool::Event::Hurry),
             A::BeginEdits => self.begin_edits(),

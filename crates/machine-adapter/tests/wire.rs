@@ -1,4 +1,5 @@
 //! Whatever a provider, a tool or a client sends: history stays whole, and the engine does not fault (V01 to V13).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use machine_core::config::{Config, Questions, TurnLimits};
 use machine_core::event::Event;
 use machine_core::history::is_legal;
 use machine_core::input::{Command, Input, Note, Submit};
-use machine_core::message::{Body, Content, Message, Part, ToolCall, text_content};
+use machine_core::message::{Body, Content, Message, Part, ToolCall};
 use machine_core::outcome::{ErrorCode, Outcome, SkipCode, ToolResult};
 use machine_core::response::{Finish, ModelEvent};
 use proptest::prelude::*;
@@ -228,7 +229,7 @@ proptest! {
         let mut host = Host::new(Config::default());
         for (pieces, finish) in responses {
             if host.engine.turn().is_none() {
-                host.engine.is_idle().then_some(()).unwrap();
+                prop_assert!(host.engine.is_idle());
                 if host.engine.admit(&Command::Resume.into()).is_ok() {
                     host.command(Command::Resume);
                 }
@@ -280,5 +281,4 @@ fn c_v11_no_result_is_empty_on_the_wire() {
             "The tool returned media."
         ]
     );
-    assert_eq!(text_content("x").len(), 1);
 }

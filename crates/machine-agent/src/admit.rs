@@ -6,7 +6,7 @@ use machine_core::machine::{Machine, Path};
 use machine_core::message::Content;
 
 use crate::event::Ctx;
-use crate::state::{Agent, State};
+use crate::state::{Agent, Back, State};
 
 /// Checks a command against the agent. Commands about calls and configuration are checked elsewhere.
 pub fn admit(agent: &Machine<Agent>, command: &Command, ctx: &Ctx<'_>) -> Result<(), Refused> {
@@ -63,6 +63,7 @@ pub fn admit(agent: &Machine<Agent>, command: &Command, ctx: &Ctx<'_>) -> Result
         }
         Command::Abort(abort) => match (&abort.target, agent.state().active()) {
             (None, _) => Ok(()),
+            (Some(Target::Prompt(id)), None) if *agent.state() == State::Screening(id.clone()) => Ok(()),
             (Some(Target::Turn(turn)), Some(active)) if active.turn == *turn => Ok(()),
             (Some(Target::Prompt(id)), Some(active)) if active.opener.as_ref() == Some(id) => Ok(()),
             (Some(_), _) => Err(Refused::NotThatTurn),
@@ -86,6 +87,8 @@ fn open(state: &State, command: &Command) -> Result<(), Refused> {
     match (state, command) {
         (State::Closing(_) | State::Closed, Command::Abort(_) | Command::Close) => Ok(()),
         (State::Closing(_) | State::Closed, _) => Err(Refused::Closed),
+        (State::Maintaining(Back::Faulted(_)), Command::Abort(_) | Command::Close) => Ok(()),
+        (State::Maintaining(Back::Faulted(why)), _) => Err(Refused::Faulted(why.clone())),
         (State::Faulted { check: true, .. }, Command::Maintain) => Ok(()),
         (State::Faulted { .. }, Command::Close) => Ok(()),
         (State::Faulted { why, .. }, _) => Err(Refused::Faulted(why.clone())),

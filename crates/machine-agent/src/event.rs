@@ -146,8 +146,8 @@ pub enum Signal {
     AbortTurn(Arc<Cause>),
     /// Stop it without grace (X04).
     HurryTurn,
-    /// End the turn in memory (A22).
-    FaultTurn(Text),
+    /// End the turn and every call in memory (A22).
+    FaultWork(Text),
     /// Cancel the background calls (A19).
     CancelLingering(Arc<Cause>),
     /// Cancel them without grace.

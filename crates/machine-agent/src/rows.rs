@@ -5,7 +5,7 @@ use statig::Outcome::{self, Handled, Super, Transition};
 use statig::blocking as sm;
 
 use crate::event::{Ctx, Event, Signal};
-use crate::state::{Active, Agent, Back, Parent, State};
+use crate::state::{Agent, Back, Parent, State};
 
 impl sm::IntoStateMachine for Agent {
     type Event<'e> = Event;
@@ -44,6 +44,7 @@ impl sm::State<Agent> for State {
             (State::Screening(id), Event::Screened(of, verdict)) if id == of => { agent.screened(ctx, of, verdict); agent.after_screen(ctx, of) }
             (State::Screening(id), Event::ScreenFailed(of, error)) if id == of => { agent.screen_failed(ctx, of, error); agent.next(ctx) }
             (State::Screening(id), Event::Withdraw(of)) if id == of => { agent.take_back(ctx, of, Receipt::Returned); agent.next(ctx) }
+            (State::Screening(id), Event::Replace(of, message)) if id == of => { agent.replace(ctx, of, message); agent.screen_goes_on(ctx, of) }
             (State::Screening(id), Event::Abort(_)) => { agent.take_back(ctx, &id.clone(), Receipt::Dropped(DroppedBecause::Aborted)); agent.next(ctx) }
             (State::Screening(_), Event::Pause) => { agent.pause(ctx); Handled }
             (State::Screening(_), Event::Resume { .. }) if agent.paused => { agent.unpause(ctx); Handled }
@@ -52,8 +53,8 @@ impl sm::State<Agent> for State {
 
             (State::Active(_), Event::Submit(submit)) if submit.lane == Lane::NextStep => agent.join(ctx, submit),
             (State::Active(_), Event::Steer(ids)) => { agent.inbox.steer(ctx, ids); agent.screen_steered(ctx); Handled }
+            (State::Active(_), Event::Replace(id, message)) => { agent.replace(ctx, id, message); agent.screen_steered(ctx); Handled }
             (State::Active(active), Event::Drain) => { agent.drain(ctx, active); Handled }
-            (State::Active(_), Event::Own(messages)) => { agent.own(messages); Handled }
             (State::Active(active), Event::Abort(cause)) => { agent.stop(ctx, cause); Transition(State::Aborting(active.take())) }
             (State::Active(active), Event::Close) => agent.close(ctx, Some(active.take())),
 
@@ -65,20 +66,25 @@ impl sm::State<Agent> for State {
             (State::Maintaining(back), Event::Abort(_)) => agent.maintained(ctx, &back.clone(), MaintenanceEnd::Aborted, false),
             (State::Maintaining(back @ Back::Held(_)), Event::Submit(submit)) if submit.wake => { agent.enqueue(ctx, submit).release(ctx); *back = Back::Idle; Handled }
             (State::Maintaining(back @ Back::Held(_)), Event::Notify(note)) => { agent.inbox.lane_note(ctx, note, true); agent.release(ctx); *back = Back::Idle; Handled }
-            (State::Maintaining(back @ Back::Held(_)), Event::Resume { .. }) => { agent.release(ctx).unpause(ctx); *back = Back::Idle; Handled }
+            (State::Maintaining(back @ Back::Held(_)), Event::Resume { unanswered }) => { agent.release(ctx).unpause(ctx); *back = Back::Resume(*unanswered); Handled }
+            (State::Maintaining(back @ Back::Idle), Event::Resume { unanswered }) => { agent.unpause(ctx); *back = Back::Resume(*unanswered); Handled }
             (State::Maintaining(_), Event::Pause) => { agent.pause(ctx); Handled }
-            (State::Maintaining(_), Event::Resume { .. }) if agent.paused => { agent.unpause(ctx); Handled }
             (State::Maintaining(_), Event::Close) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); agent.close(ctx, None) }
+            (State::Maintaining(Back::Faulted(why)), Event::Crash { .. }) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); Transition(State::Faulted { why: why.clone(), check: true, active: None }) }
+            (State::Maintaining(_), Event::Fault { why, check }) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); agent.fault(ctx, why, *check, None) }
             (State::Maintaining(_), Event::Crash { .. }) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); agent.reopened(ctx) }
 
             (State::Closing(active), Event::TurnEnded(end)) => { agent.turn_closed(ctx, active.as_ref(), end); agent.closed(ctx, None) }
             (State::Closing(active), Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); agent.closed(ctx, active.take()) }
+            (State::Closing(_), Event::Own(messages)) => { agent.own(messages); Handled }
             (State::Closing(_), Event::Abort(_)) => { ctx.send(Signal::HurryTurn); ctx.send(Signal::HurryLingering); Handled }
-            (State::Closing(active), Event::Crash { alive }) => { Active::set_hold(active); agent.reopen(ctx, active.take(), *alive) }
+            (State::Closing(active), Event::Crash { .. }) => agent.reopen(ctx, active.take()),
             (State::Closing(active), Event::Fault { why, check }) => agent.fault(ctx, why, *check, active.take()),
             (State::Closed, Event::Crash { .. }) => agent.reopened(ctx),
 
             (State::Faulted { active, .. }, Event::TurnEnded(end)) => { agent.turn_closed(ctx, active.as_ref(), end); *active = None; Handled }
+            // A journal that cannot be written is the graver fault: no edit helps (J10).
+            (State::Faulted { why, check: check @ true, .. }, Event::Fault { why: graver, check: false }) => { (*why, *check) = (graver.clone(), false); agent.told_fault(ctx, graver); Handled }
             (State::Faulted { why, check: true, .. }, Event::Maintain) => agent.maintain(ctx, Back::Faulted(why.clone())),
             (State::Faulted { .. }, Event::Close) => agent.closed(ctx, None),
 
@@ -104,9 +110,11 @@ impl sm::Superstate<Agent> for Parent<'_> {
             (Parent::Idle, Event::Abort(_)) => Handled, // accepted, and there is nothing to stop (A13)
 
             (Parent::Running(active), Event::TurnEnded(end)) => agent.after_turn(ctx, &active.take(), end),
+            // Results may carry messages while the turn is being stopped too: they wait for the next one.
+            (Parent::Running(_), Event::Own(messages)) => { agent.own(messages); Handled }
             (Parent::Running(_), Event::Pause) => { agent.pause(ctx); Handled }
             (Parent::Running(_), Event::Resume { .. }) if agent.paused => { agent.unpause(ctx); Handled }
-            (Parent::Running(_), Event::Crash { alive: true }) => { agent.forget_screens(ctx); Handled }
+            (Parent::Running(_), Event::Crash { alive: true }) => Handled,
             (Parent::Running(active), Event::Crash { alive: false }) => { agent.forget_screens(ctx); active.hold = true; Handled }
             (Parent::Running(active), Event::Fault { why, check }) => agent.fault(ctx, why, *check, Some(active.take())),
 

@@ -47,6 +47,8 @@ pub struct Active {
 pub enum Back {
     /// Idle.
     Idle,
+    /// Idle, and `resume` was said meanwhile; whether history ended in something unanswered (A12).
+    Resume(bool),
     /// Idle, holding what waits.
     Held(HeldBecause),
     /// A failed check, unless history was replaced (A22).
@@ -132,12 +134,6 @@ impl Active {
     pub(crate) fn take(&mut self) -> Self {
         let Self { turn, prompts, opener, hold } = self;
         Self { turn: *turn, prompts: core::mem::take(prompts), opener: opener.take(), hold: *hold }
-    }
-
-    pub(crate) fn set_hold(active: &mut Option<Self>) {
-        if let Some(active) = active {
-            active.hold = true;
-        }
     }
 }
 

@@ -30,12 +30,19 @@ impl Agent {
 
     /// A turn, or first the screening of the prompt that would open it.
     pub(crate) fn begin(&mut self, ctx: &mut Ctx<'_>) -> Outcome<State> {
-        match self.inbox.queue.front_mut() {
-            Some(prompt) if prompt.screen != Screen::Passed => {
-                screen(ctx, prompt);
-                Transition(State::Screening(prompt.id.clone()))
-            }
-            _ => self.start_turn(ctx),
+        if let Some(prompt) = self.inbox.queue.front_mut()
+            && screen(ctx, prompt) != Screen::Passed
+        {
+            return Transition(State::Screening(prompt.id.clone()));
+        }
+        self.start_turn(ctx)
+    }
+
+    /// The prompt that is screened was changed: the screen is asked again, unless none is wanted any more.
+    pub(crate) fn screen_goes_on(&mut self, ctx: &mut Ctx<'_>, id: &InputId) -> Outcome<State> {
+        match self.inbox.prompt_mut(id) {
+            Some(prompt) if prompt.screen != Screen::Passed => Handled,
+            _ => self.after_screen(ctx, id),
         }
     }
 
@@ -57,7 +64,8 @@ impl Agent {
 
     /// Everything for the nearest drain, taken as a whole (A02, A06); then the reminders (A07).
     pub(crate) fn drain(&mut self, ctx: &mut Ctx<'_>, active: &mut Active) {
-        let (ready, later): (Vec<_>, Vec<_>) = core::mem::take(&mut self.inbox.lane).into_iter().partition(Waiting::is_ready);
+        let (ready, later): (Vec<_>, Vec<_>) =
+            core::mem::take(&mut self.inbox.lane).into_iter().partition(Waiting::is_ready);
         self.inbox.lane = later;
         for waiting in ready {
             self.commit(ctx, active, waiting);
@@ -99,6 +107,10 @@ impl Agent {
         let Some(prompt) = self.inbox.prompt_mut(id) else { return };
         match verdict {
             Screened::Admit => prompt.screen = Screen::Passed,
+            Screened::Rewrite(message) if Self::is_blank(message) => {
+                let why = "the screen left nothing of it";
+                self.inbox.withdraw(ctx, id, Receipt::Dropped(DroppedBecause::Blocked(why.into())));
+            }
             Screened::Rewrite(message) => {
                 prompt.message = message.clone();
                 prompt.screen = Screen::Passed;
@@ -126,6 +138,7 @@ impl Agent {
         let again = ctx.config.ask.screen;
         if let Some(prompt) = self.inbox.prompt_mut(id) {
             let asked = prompt.screen == Screen::Asked;
+            ctx.report(Report::Replaced { input: id.clone() });
             prompt.message = message.clone();
             prompt.screen = if again { Screen::Due } else { Screen::Passed };
             if asked {
@@ -191,15 +204,9 @@ impl Agent {
     }
 
     /// The process died while closing: what is left of its turn ends, then the agent is held (J05).
-    pub(crate) fn reopen(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        active: Option<Active>,
-        alive: bool,
-    ) -> Outcome<State> {
+    pub(crate) fn reopen(&mut self, ctx: &mut Ctx<'_>, active: Option<Active>) -> Outcome<State> {
         match active {
-            Some(active) if alive => Transition(State::Active(Active { hold: false, ..active })),
-            Some(active) => Transition(State::Aborting(active)),
+            Some(active) => Transition(State::Aborting(Active { hold: true, ..active })),
             None => self.reopened(ctx),
         }
     }
@@ -260,6 +267,7 @@ impl Agent {
         self.end_maintenance(ctx, end);
         match back {
             Back::Idle => self.next(ctx),
+            Back::Resume(unanswered) => self.resume(ctx, *unanswered),
             Back::Held(why) => Transition(State::Held(*why)),
             Back::Faulted(_) if edited => hold(ctx, HeldBecause::Failed),
             Back::Faulted(why) => Transition(State::Faulted { why: why.clone(), check: true, active: None }),
@@ -309,11 +317,13 @@ impl Agent {
         active: Option<Active>,
     ) -> Outcome<State> {
         self.forget_screens(ctx);
-        ctx.report(Report::Faulted { cause: why.clone() });
-        if active.is_some() {
-            ctx.send(Signal::FaultTurn(why.clone()));
-        }
+        self.told_fault(ctx, why);
+        ctx.send(Signal::FaultWork(why.clone()));
         Transition(State::Faulted { why: why.clone(), check, active })
+    }
+
+    pub(crate) fn told_fault(&mut self, ctx: &mut Ctx<'_>, why: &machine_core::Text) {
+        ctx.report(Report::Faulted { cause: why.clone() });
     }
 
     /// A prompt that waits for a turn.
@@ -345,11 +355,16 @@ fn hold(ctx: &mut Ctx<'_>, why: HeldBecause) -> Outcome<State> {
     Transition(State::Held(why))
 }
 
-/// Asks for a prompt's screening, once.
-fn screen(ctx: &mut Ctx<'_>, prompt: &mut Prompt) {
+/// Asks for a prompt's screening, once, if prompts are screened at all. How far it is now.
+fn screen(ctx: &mut Ctx<'_>, prompt: &mut Prompt) -> Screen {
+    if prompt.screen == Screen::Due && !ctx.config.ask.screen {
+        prompt.screen = Screen::Passed;
+    }
     if prompt.screen == Screen::Due {
         prompt.screen = Screen::Asked;
         let (prompt, message) = (prompt.id.clone(), prompt.message.clone());
         ctx.send(Signal::Ask(Question::Screen { prompt, message }));
+        return Screen::Asked;
     }
+    prompt.screen
 }

@@ -3,8 +3,10 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`models`] | the two models that need no network: built-in rules, and a script |
+//! | [`program`] | the command line, the consoles, and what drives an agent with them |
 //! | [`tools`] | the file and shell tools over one working directory |
 #![forbid(unsafe_code)]
 
 pub mod models;
+pub mod program;
 pub mod tools;

@@ -26,6 +26,11 @@ pub enum Event {
         /// What became of it.
         receipt: Receipt,
     },
+    /// A pending prompt says something else now (A23).
+    Replaced {
+        /// The prompt.
+        input: InputId,
+    },
     /// A turn began.
     TurnStarted {
         /// The turn.

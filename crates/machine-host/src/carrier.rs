@@ -87,20 +87,18 @@ impl Carrier {
         }
     }
 
-    /// The call whose execution this is.
-    pub(crate) fn kind(&self, ask: AskId) -> Option<&Kind> {
-        self.running.get(&ask).map(|running| &running.kind)
-    }
-
     /// The next work that is over; none if nothing runs.
     pub(crate) async fn next(&mut self) -> Option<Ended> {
         loop {
             let (id, how) = match self.work.join_next_with_id().await? {
                 Ok((id, done)) => (id, How::Done(done)),
-                Err(error) => (error.id(), match error.try_into_panic() {
-                    Ok(panic) => How::Panicked(unwind::message(&*panic)),
-                    Err(_) => How::Vanished,
-                }),
+                Err(error) => (
+                    error.id(),
+                    match error.try_into_panic() {
+                        Ok(panic) => How::Panicked(unwind::message(&*panic)),
+                        Err(_) => How::Vanished,
+                    },
+                ),
             };
             let Some(ask) = self.by_id.remove(&id) else { continue };
             // What was dropped, or replaced by new work for the same ask, has nothing to say.
@@ -131,4 +129,3 @@ impl Kind {
         matches!(self, Self::Execution { stop, .. } if stop.token().is_cancelled())
     }
 }
-

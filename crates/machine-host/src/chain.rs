@@ -124,8 +124,7 @@ impl Chain {
 
     pub(crate) async fn finalize(&self, mut question: FinalizeQuestion) -> Answered<ToolResult> {
         for hook in self.those(|wants| wants.finalize) {
-            question.result =
-                hook.finalize(question.clone()).await.map_err(|error| failed(hook, &*error))?;
+            question.result = hook.finalize(question.clone()).await.map_err(|error| failed(hook, &*error))?;
         }
         Ok(question.result)
     }

@@ -3,11 +3,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use machine_adapter::Engine;
-use machine_agent::State;
 use machine_core::ask::{Answer, Approval, Approved, By, Cause, HookError, HookFailure, Piece, Question};
 use machine_core::digest::Digest;
 use machine_core::ids::{AskId, CallId};
 use machine_core::input::{Abort, Command, Input};
+use machine_core::machine::Path;
 use machine_core::response::{Failure, ModelError};
 use machine_journal::Record;
 use tokio::sync::{mpsc, oneshot};
@@ -15,15 +15,15 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::carrier::{Ended, How};
-use crate::error::CommandError;
 use crate::errands::{Done, Kind};
+use crate::error::CommandError;
 use crate::kept::End;
 use crate::model::Inward;
 use crate::parked::Parked;
 use crate::slot::{Leaving, Slot};
 use crate::spine::{ON_THE_WAY, Session, Spine};
 use crate::timers::Due;
-use crate::waiters::Reply;
+use crate::waiters::{Reply, tell};
 
 /// How long what is dropped may take to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(1);
@@ -60,8 +60,8 @@ enum Flow {
 /// Drives an agent until it rests, is closed or parked, or nobody holds it any more.
 pub(crate) async fn drive(spine: Spine, slot: Weak<Slot>, requests: mpsc::Receiver<Request>) {
     let leaving = Leaving::new(slot, spine.session.recorder.watch().clone());
-    let agent = crate::spans::Spans::of(&spine.session.engine).agent().clone();
-    Driver { spine, leaving, requests }.run().instrument(agent).await;
+    let span = spine.span().clone();
+    Driver { spine, leaving, requests }.run().instrument(span).await;
 }
 
 struct Driver {
@@ -89,18 +89,27 @@ impl Driver {
                 },
             };
             match flow {
-                Flow::On if matches!(self.spine.session.engine.agent().state(), State::Closed) => break,
+                Flow::On if self.spine.is_closed() => break,
                 Flow::On => {}
                 Flow::Leave => break,
-                Flow::Park(to) => {
-                    let Spine { session, carrier, .. } = self.spine;
-                    carrier.shut_down(GONE_WITHIN).await;
-                    drop(to.send(Parked::of(&session)));
-                    return;
-                }
+                Flow::Park(to) => return self.park(to).await,
             }
         }
-        self.spine.carrier.shut_down(GONE_WITHIN).await;
+        let Self { spine: Spine { session, carrier, waiters, .. }, leaving, requests } = self;
+        drop((requests, session));
+        carrier.shut_down(GONE_WITHIN).await;
+        drop(leaving);
+        waiters.closed();
+    }
+
+    /// What runs is dropped; the journal is free before the agent is handed over.
+    async fn park(self, to: oneshot::Sender<Parked>) {
+        let Self { spine: Spine { session, carrier, .. }, leaving, requests } = self;
+        drop(requests);
+        carrier.shut_down(GONE_WITHIN).await;
+        let parked = Parked::of(&session);
+        drop((session, leaving));
+        tell(to, parked);
     }
 
     /// Timers first, so that nothing that floods the others can hold a deadline up; then commands, so that an abort
@@ -148,7 +157,7 @@ impl Driver {
             Request::Read(read) => read(&self.spine.session.engine),
             Request::Idle(to) => self.spine.until_idle(to),
             Request::Record(to) => {
-                drop(to.send(self.spine.session.log.load().await.map_err(CommandError::Journal)));
+                tell(to, self.spine.session.log.load().await.map_err(CommandError::Journal));
             }
             Request::Park(to) => return Flow::Park(to),
         }
@@ -204,7 +213,7 @@ impl Driver {
         for request in late {
             // Nothing runs, so nothing but a request can end the loop here: the next round sees it.
             if let Flow::Park(to) = self.request(request).await {
-                drop(to.send(Parked::of(&self.spine.session)));
+                self.park(to).await;
                 return None;
             }
         }
@@ -239,7 +248,9 @@ impl Spine {
             (_, How::Vanished) => return Some(Input::Lost { ask }),
             (_, How::Done(Done::Nothing)) => return None,
             (_, How::Done(Done::Answer(answer))) => answer,
-            (Kind::Execution { call, .. }, How::Panicked(why)) => self.executed(call, End::Panicked(why), stopped),
+            (Kind::Execution { call, .. }, How::Panicked(why)) => {
+                self.executed(call, End::Panicked(why), stopped)
+            }
             (Kind::Execution { call, .. }, How::Done(Done::Ran(end))) => {
                 self.executed(call, End::Returned(end), stopped)
             }
@@ -261,18 +272,24 @@ impl Spine {
 
     fn until_idle(&mut self, to: oneshot::Sender<()>) {
         if self.session.engine.is_idle() {
-            drop(to.send(()));
+            tell(to, ());
         } else {
             self.waiters.until_idle(to);
         }
     }
 
+    /// Whether this opening is over. A faulted engine asks nothing any more, so nothing that closes can be waited for.
+    fn is_closed(&self) -> bool {
+        match self.session.engine.agent().state().leaf() {
+            "Closed" => true,
+            "Closing" => self.session.log.broken().is_some(),
+            _ => false,
+        }
+    }
+
     /// Whether an abort has something to stop.
     fn is_stoppable(&self) -> bool {
-        matches!(
-            self.session.engine.agent().state(),
-            State::Active(_) | State::Screening(_) | State::Maintaining(_)
-        )
+        matches!(self.session.engine.agent().state().leaf(), "Active" | "Screening" | "Maintaining")
     }
 
     /// Whether nothing can happen unless a handle asks for it. An approval that a person owes is no reason to stay.

@@ -76,11 +76,15 @@ impl Around<'_> {
             }),
             Question::Gate { step } => {
                 let editor = self.editor(id);
-                self.hook(async move { answer(parts.chain.gate(GateQuestion { step }, &editor).await, Answer::Gate) })
+                self.hook(async move {
+                    answer(parts.chain.gate(GateQuestion { step }, &editor).await, Answer::Gate)
+                })
             }
             Question::Recover { attempt, error, tried } => {
                 let (editor, question) = (self.editor(id), RecoverQuestion { attempt, error, tried });
-                self.hook(async move { answer(parts.chain.recover(question, &editor).await, Answer::Recover) })
+                self.hook(
+                    async move { answer(parts.chain.recover(question, &editor).await, Answer::Recover) },
+                )
             }
             Question::Prepare { call, tool, args } => self.hook(async move {
                 answer(prepare(&parts, CallQuestion { call, tool, args }).await, Answer::Prepare)
@@ -88,7 +92,9 @@ impl Around<'_> {
             Question::Approve { call, tool, args, digest } => self.hook(async move {
                 match parts.chain.approve(ApproveQuestion { call, tool, args, digest }).await {
                     Ok(None) => Done::Nothing,
-                    Ok(Some(approval)) => Done::Answer(Answer::Approve(Arc::new(Approved { digest, approval }))),
+                    Ok(Some(approval)) => {
+                        Done::Answer(Answer::Approve(Arc::new(Approved { digest, approval })))
+                    }
                     Err(error) => Done::Answer(Answer::Failed(error)),
                 }
             }),
@@ -111,7 +117,9 @@ impl Around<'_> {
             }
             Question::Maintain { n } => {
                 let editor = self.editor(id);
-                self.hook(async move { answer(parts.chain.maintain(n, &editor).await, |()| Answer::Maintained) })
+                self.hook(
+                    async move { answer(parts.chain.maintain(n, &editor).await, |()| Answer::Maintained) },
+                )
             }
             Question::Attempt { attempt } => {
                 let (request, out) = (self.engine.request(attempt)?, ModelOut::new(id, self.to.clone()));

@@ -74,13 +74,13 @@ fn lock(journal: &Mutex<MemoryJournal>) -> std::sync::MutexGuard<'_, MemoryJourn
 pub(crate) struct Log {
     journal: Option<Box<dyn Journal>>,
     writer: Writer,
-    broken: bool,
+    broken: Option<Text>,
 }
 
 impl Log {
     /// Goes on after this many inputs. Without a journal nothing is kept, and everything counts as durable.
     pub(crate) fn new(journal: Option<Box<dyn Journal>>, writer: Writer) -> Self {
-        Self { journal, writer, broken: false }
+        Self { journal, writer, broken: None }
     }
 
     /// How many inputs are written.
@@ -88,9 +88,9 @@ impl Log {
         self.writer.inputs()
     }
 
-    /// Whether an append or a sync failed.
-    pub(crate) fn is_broken(&self) -> bool {
-        self.broken
+    /// Why nothing is written any more: an append or a sync failed.
+    pub(crate) fn broken(&self) -> Option<&Text> {
+        self.broken.as_ref()
     }
 
     /// Writes an input that is about to be handled.
@@ -122,12 +122,12 @@ impl Log {
     }
 
     fn working(&mut self) -> Option<&mut Box<dyn Journal>> {
-        self.journal.as_mut().filter(|_| !self.broken)
+        self.journal.as_mut().filter(|_| self.broken.is_none())
     }
 
     fn checked(&mut self, done: Result<Result<(), BoxError>, Text>) -> Result<(), Text> {
         let done = done.and_then(|done| done.map_err(|error| error.to_string().into()));
-        self.broken |= done.is_err();
+        self.broken = done.clone().err();
         done
     }
 }

@@ -113,7 +113,9 @@ impl Kept {
         }
         match outcome {
             Outcome::Ok | Outcome::Error { .. } => None,
-            Outcome::Denied { .. } | Outcome::NotStarted { .. } | Outcome::Unknown => Some(ToolResult::default()),
+            Outcome::Denied { .. } | Outcome::NotStarted { .. } | Outcome::Unknown => {
+                Some(ToolResult::default())
+            }
             Outcome::Cancelled { .. } | Outcome::TimedOut { .. } => Some(ToolResult::default()),
         }
     }

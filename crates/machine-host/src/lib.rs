@@ -1,1 +1,121 @@
-//! The tokio host of agent-machine
+//! The tokio host: it carries out what an engine asks for, and gives an agent a handle.
+//!
+//! ```
+//! use machine_core::ask::Approval;
+//! use machine_core::response::{Finish, Finished};
+//! use machine_host::{Agent, ApproveQuestion, ModelOut, ToolCx, tool};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Grep {
+//!     pattern: String,
+//! }
+//!
+//! // Stands for a provider: calls the tool once, then answers.
+//! async fn model(
+//!     request: machine_adapter::Request,
+//!     out: ModelOut,
+//! ) -> Result<Finished, machine_core::response::ModelError> {
+//!     if request.history.len() == 1 {
+//!         out.call(0, "call-1", "grep", r#"{"pattern": "teh"}"#).await;
+//!         return Ok(Finished::new(Finish::ToolUse));
+//!     }
+//!     out.text("There is one typo.").await;
+//!     Ok(Finished::new(Finish::EndTurn))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let agent = Agent::builder()
+//!     .system("You find typos.")
+//!     .model(model)
+//!     .tool(
+//!         tool("grep", "Search the files", |args: Grep, cx: ToolCx| async move {
+//!             cx.text(format!("README.md:1: {}", args.pattern))
+//!         })
+//!         .reads(".")
+//!         .approval(true),
+//!     )
+//!     .approve(|call: ApproveQuestion| async move {
+//!         println!("{} {}", call.tool, call.args);
+//!         Approval::Granted
+//!     })
+//!     .journal(machine_journal::MemoryJournal::new())
+//!     .open()
+//!     .await?;
+//! let end = agent.prompt("find the typos").await?;
+//! assert_eq!((end.reason.name(), end.steps), ("completed", 2));
+//! agent.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What a host gives: a [`Model`], [`Tool`]s, [`Hooks`], a [`Journal`]. What it gets: an [`Agent`]. In between there is
+//! one loop per agent that works, and none per agent that rests.
+//!
+//! | module | its one job |
+//! |---|---|
+//! | `builder`, `open` | describe an agent; open it: new, from its journal, or parked elsewhere |
+//! | `agent`, `say` | the handle, and what is said through it |
+//! | `slot` | where an agent is: resting, driven, gone |
+//! | `driver` | the loop: what comes in and what it becomes |
+//! | `spine` | one input in the order of J02: append, handle, sync, leave |
+//! | `errands`, `carrier` | an ask becomes work; work is joined |
+//! | `timers`, `waiters`, `watch`, `kept`, `spans` | time; who waits; who watches; output before its finalizer; the log |
+//! | `model`, `tool`, `typed`, `schema`, `cx` | the model; tools, from a closure too; their arguments; what they see |
+//! | `hooks`, `chain`, `closures`, `editor` | hooks, in order, from a closure too; how they edit history |
+//! | `journal`, `parked` | where records go; hand-over |
+//! | `nested`, `inside` | an agent in a call of another; what would wait for itself |
+//! | `fleet` | many agents by key |
+#![forbid(unsafe_code)]
+
+mod agent;
+mod builder;
+mod carrier;
+mod chain;
+mod closures;
+mod cx;
+mod driver;
+mod editor;
+mod errands;
+mod error;
+mod fleet;
+mod hooks;
+mod inside;
+mod journal;
+mod kept;
+mod model;
+mod nested;
+mod open;
+mod parked;
+mod parts;
+mod say;
+mod schema;
+mod slot;
+mod spans;
+mod spine;
+mod timers;
+mod tool;
+mod typed;
+mod unwind;
+mod waiters;
+mod watch;
+
+pub use agent::Agent;
+pub use builder::AgentBuilder;
+pub use cx::{Stopped, ToolCx};
+pub use editor::Editor;
+pub use error::{BoxError, CommandError, OpenError, PromptError};
+pub use fleet::Fleet;
+pub use hooks::{
+    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookResult, Hooks,
+    RecoverQuestion, ScreenQuestion, StopQuestion, Wants,
+};
+pub use journal::Journal;
+pub use model::{BoxFuture, Model, ModelOut};
+pub use parked::Parked;
+pub use say::Say;
+pub use schema::{BadSchema, Schema};
+pub use tool::{Reject, Tool, ToolError};
+pub use typed::{TypedTool, tool};
+pub use waiters::Aborted;
+pub use watch::{Events, Lagged, Place, Seen};

@@ -58,16 +58,20 @@ impl Schema {
 
     /// Whether arguments fit; every error is named, with its place. Without the feature `schema` everything fits.
     pub fn check(&self, args: &str) -> Result<(), Reject> {
-        let value: Value = serde_json::from_str(args).map_err(|error| Reject::Invalid(error.to_string().into()))?;
+        let value: Value =
+            serde_json::from_str(args).map_err(|error| Reject::Invalid(error.to_string().into()))?;
         let errors = self.errors(&value);
         if errors.is_empty() { Ok(()) } else { Err(Reject::Invalid(errors.join("\n").into())) }
     }
 
     #[cfg(feature = "schema")]
     fn errors(&self, args: &Value) -> Vec<String> {
-        let place = |path: String| if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
+        let place =
+            |path: String| if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
         let errors = self.validator.iter_errors(args);
-        errors.map(|error| format!("{}: {}", place(error.instance_path().to_string()), error.masked())).collect()
+        errors
+            .map(|error| format!("{}: {}", place(error.instance_path().to_string()), error.masked()))
+            .collect()
     }
 
     #[cfg(not(feature = "schema"))]

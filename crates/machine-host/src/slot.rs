@@ -42,8 +42,9 @@ impl Slot {
             return Arc::new(slot(Place::Resting(Box::new(spine.session))));
         }
         let slot = Arc::new(slot(Place::Gone));
-        let to = slot.start(spine);
-        *slot.lock() = Place::Driven(to);
+        let mut place = slot.lock();
+        *place = Place::Driven(slot.start(spine));
+        drop(place);
         slot
     }
 

@@ -35,7 +35,8 @@ impl Spans {
                 self.turn = info_span!(parent: &self.agent, "turn", id = %turn);
             }
             Event::TurnEnded(end) => {
-                self.turn.in_scope(|| tracing::debug!(reason = end.reason.name(), steps = end.steps, "ended"));
+                self.turn
+                    .in_scope(|| tracing::debug!(reason = end.reason.name(), steps = end.steps, "ended"));
                 (self.turn, self.step) = (Span::none(), Span::none());
             }
             Event::StepStarted { step } => {

@@ -94,6 +94,11 @@ impl Spine {
         self.acts_leave();
     }
 
+    /// What a log shows of this agent.
+    pub(crate) fn span(&self) -> &tracing::Span {
+        self.spans.agent()
+    }
+
     /// Carries an open question out again: whoever carried it out before is gone (J07).
     pub(crate) fn carry_again(&mut self, ask: AskId) {
         let open = open(&self.session.engine, ask).map(|open| open.ask.clone());
@@ -156,7 +161,7 @@ impl Spine {
             }
             self.spans.see(&event);
             self.waiters.see(&event, engine);
-            recorder.tell(event, !log.is_broken());
+            recorder.tell(event, log.broken().is_none());
         }
         self.waiters.look(engine);
     }
@@ -188,7 +193,9 @@ fn is_written(engine: &Engine, input: &Input) -> bool {
     match input {
         Input::Command(_) | Input::Recovered { .. } => true,
         Input::Piece { piece: Piece::Progress(_), .. } | Input::Fault { .. } => false,
-        Input::Piece { ask, .. } | Input::Answer { ask, .. } | Input::Lost { ask } => open(engine, *ask).is_some(),
+        Input::Piece { ask, .. } | Input::Answer { ask, .. } | Input::Lost { ask } => {
+            open(engine, *ask).is_some()
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 
 use machine_adapter::Engine;
+use machine_core::Text;
 use machine_core::event::{Event, MaintenanceEnd, Receipt, TurnEnd};
 use machine_core::ids::{CallId, InputId, TurnId};
 use machine_core::message::Message;
@@ -43,17 +44,18 @@ pub(crate) struct Waiters {
     idle: Vec<Sender<()>>,
     /// The turn that ended last: the receipts of its prompts come right after it.
     ended: Option<TurnEnd>,
+    /// Why nothing more will happen: told to those whose turn did not end with it.
+    faulted: Option<Text>,
 }
 
 impl Reply {
     /// The command is not carried out.
     pub(crate) fn refuse(self, why: CommandError) {
-        // Whoever asked may have gone away meanwhile; that is their right. So everywhere below.
         match self {
-            Self::Accepted(to) | Self::Closed(to) => drop(to.send(Err(why))),
-            Self::TurnEnd(_, to) => drop(to.send(Err(why.into()))),
-            Self::Aborted(to) => drop(to.send(Err(why))),
-            Self::Maintained(to) => drop(to.send(Err(why))),
+            Self::Accepted(to) | Self::Closed(to) => tell(to, Err(why)),
+            Self::TurnEnd(_, to) => tell(to, Err(why.into())),
+            Self::Aborted(to) => tell(to, Err(why)),
+            Self::Maintained(to) => tell(to, Err(why)),
         }
     }
 }
@@ -62,10 +64,10 @@ impl Waiters {
     /// The command was accepted. `turn` ran before it.
     pub(crate) fn accept(&mut self, reply: Reply, turn: Option<TurnId>) {
         match (reply, turn) {
-            (Reply::Accepted(to), _) => drop(to.send(Ok(()))),
+            (Reply::Accepted(to), _) => tell(to, Ok(())),
             (Reply::TurnEnd(id, to), _) => drop(self.prompts.insert(id, to)),
             (Reply::Aborted(to), Some(turn)) => self.aborts.push((turn, to)),
-            (Reply::Aborted(to), None) => drop(to.send(Ok(Aborted { end: None, calls: Vec::new() }))),
+            (Reply::Aborted(to), None) => tell(to, Ok(Aborted { end: None, calls: Vec::new() })),
             (Reply::Maintained(to), _) => self.maintenance.push(to),
             (Reply::Closed(to), _) => self.closing.push(to),
         }
@@ -85,12 +87,12 @@ impl Waiters {
             }
             Event::Receipt { input, receipt } => self.receipt(input, receipt),
             Event::MaintenanceEnded { end, .. } => {
-                self.maintenance.drain(..).for_each(|to| drop(to.send(Ok(end.clone()))));
+                self.maintenance.drain(..).for_each(|to| tell(to, Ok(end.clone())));
             }
-            Event::Closed => self.closing.drain(..).for_each(|to| drop(to.send(Ok(())))),
             Event::Faulted { cause } => {
+                self.faulted = Some(cause.clone());
                 let refused = || machine_core::input::Refused::Faulted(cause.clone());
-                self.maintenance.drain(..).for_each(|to| drop(to.send(Err(refused().into()))));
+                self.maintenance.drain(..).for_each(|to| tell(to, Err(refused().into())));
             }
             _ => {}
         }
@@ -100,32 +102,42 @@ impl Waiters {
     pub(crate) fn look(&mut self, engine: &Engine) {
         self.ended = None;
         if engine.is_idle() {
-            self.idle.drain(..).for_each(|to| drop(to.send(())));
+            self.idle.drain(..).for_each(|to| tell(to, ()));
         }
-        if let machine_agent::State::Faulted { why, .. } = engine.agent().state() {
+        if let Some(cause) = self.faulted.take() {
             for (_, to) in std::mem::take(&mut self.prompts) {
-                drop(to.send(Err(PromptError::Faulted(why.clone()))));
+                tell(to, Err(PromptError::Faulted(cause.clone())));
             }
         }
     }
 
+    /// The agent is closed, and its driver is gone.
+    pub(crate) fn closed(self) {
+        self.closing.into_iter().for_each(|to| tell(to, Ok(())));
+    }
+
     /// Whether nobody waits.
     pub(crate) fn is_empty(&mut self) -> bool {
-        let Self { prompts, aborts, maintenance, closing, idle, ended: _ } = self;
+        let Self { prompts, aborts, maintenance, closing, idle, ended: _, faulted: _ } = self;
         prompts.retain(|_, to| !to.is_closed());
         aborts.retain(|(_, to)| !to.is_closed());
         maintenance.retain(|to| !to.is_closed());
         closing.retain(|to| !to.is_closed());
         idle.retain(|to| !to.is_closed());
-        prompts.is_empty() && aborts.is_empty() && maintenance.is_empty() && closing.is_empty() && idle.is_empty()
+        prompts.is_empty()
+            && aborts.is_empty()
+            && maintenance.is_empty()
+            && closing.is_empty()
+            && idle.is_empty()
     }
 
     fn turn_ended(&mut self, end: &TurnEnd, engine: &Engine) {
-        let (done, waiting) = std::mem::take(&mut self.aborts).into_iter().partition(|(turn, _)| *turn == end.turn);
+        let (done, waiting) =
+            std::mem::take(&mut self.aborts).into_iter().partition(|(turn, _)| *turn == end.turn);
         self.aborts = waiting;
         let done: Vec<_> = done;
         for (turn, to) in done {
-            drop(to.send(Ok(Aborted { end: Some(end.clone()), calls: outcomes(engine, turn) })));
+            tell(to, Ok(Aborted { end: Some(end.clone()), calls: outcomes(engine, turn) }));
         }
     }
 
@@ -140,7 +152,7 @@ impl Waiters {
             Receipt::Returned => Err(PromptError::Returned),
         };
         if let Some(to) = self.prompts.remove(input) {
-            drop(to.send(answer));
+            tell(to, answer);
         }
     }
 }
@@ -156,4 +168,9 @@ fn outcomes(engine: &Engine, turn: TurnId) -> Vec<(CallId, Outcome)> {
         .collect();
     calls.reverse();
     calls
+}
+
+/// Answers. Whoever asked may have gone away meanwhile; that is their right.
+pub(crate) fn tell<T>(to: Sender<T>, answer: T) {
+    let _ = to.send(answer);
 }

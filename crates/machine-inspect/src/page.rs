@@ -19,8 +19,8 @@ pub fn page(drawable: &Drawable, chart: &Chart) -> String {
 
 {about}
 
-This page is made from the running machine: every event was offered to every configuration that it can reach
-({leaves} states, {events} events, {edges} transitions, {configurations} configurations of state and data). Do not
+This page is made from the running machine: sample events of every kind were offered to every configuration that they
+lead to ({leaves} states, {events} events, {edges} transitions, {configurations} configurations of state and data). Do not
 edit it; `BLESS=1 cargo test -p machine-tests --test charts` writes it anew. The chart alone is `{name}.mmd`.
 
 ## Chart

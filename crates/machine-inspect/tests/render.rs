@@ -189,3 +189,16 @@ fn xstate_names_guards_by_where_they_lead() {
     "##]],
     );
 }
+
+#[test]
+fn a_cell_says_refused_only_where_nothing_else_happens() {
+    let mut chart = door();
+    let refused = |leaf| Reaction { leaf, event: "Kick", answer: Answer::Refused };
+    chart.reactions.remove(&Reaction { answer: Answer::Ignored, ..refused("Broken") });
+    chart.reactions.extend([refused("Open"), refused("Broken")]);
+    let table = table::table(&chart);
+    check(
+        table.lines().last().unwrap(),
+        expect!["| **Kick**  | Broken, Closed | Broken            | –      |"],
+    );
+}

@@ -24,5 +24,5 @@ pub mod writer;
 
 pub use memory::MemoryJournal;
 pub use record::{Record, SCHEMA, SEMANTICS};
-pub use replay::{ReplayError, Reopened, reopen, replay};
+pub use replay::{Reopened, ReplayError, reopen, replay};
 pub use writer::Writer;

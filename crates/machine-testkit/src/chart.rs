@@ -21,7 +21,7 @@ pub struct Chart {
     /// States and superstates as they were first reached: each superstate directly before what lies in it, and
     /// final states after their siblings.
     pub nodes: Vec<Node>,
-    /// Kinds of events, in the order in which they were first offered.
+    /// Kinds of events, in the order of the domains.
     pub events: Vec<&'static str>,
     /// How it starts.
     pub starts: Vec<Start>,

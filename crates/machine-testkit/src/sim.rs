@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machine_adapter::{Engine, Order, Out};
-use machine_core::ask::{Answer, Ask, Question, Withdrawal};
+use machine_core::ask::{Answer, Ask, HookError, HookFailure, Question, Withdrawal};
 use machine_core::config::{Config, ConfigError};
 use machine_core::event::{Event, TurnEnd};
 use machine_core::ids::AskId;
@@ -211,9 +211,21 @@ impl<H: Host> Sim<H> {
             Question::Timer { ms, .. } => {
                 vec![Later { after: *ms, input: Input::Answer { ask: ask.id, answer: Answer::Fired } }]
             }
-            _ => self.host.asked(ask, &self.engine),
+            _ => self.in_time(ask),
         };
         self.arrange_all(later);
+    }
+
+    /// What the host says; after the time of its hook, that it failed (H02).
+    fn in_time(&mut self, ask: &Ask) -> Vec<Later> {
+        let mut later = self.host.asked(ask, &self.engine);
+        let Some(bound) = ask.timeout_ms else { return later };
+        if !later.iter().any(|later| later.after <= bound && matches!(later.input, Input::Answer { .. })) {
+            later.retain(|later| later.after <= bound);
+            let answer = Answer::Failed(HookError::new(HookFailure::TimedOut, "the hook's time is up"));
+            later.push(Later { after: bound, input: Input::Answer { ask: ask.id, answer } });
+        }
+        later
     }
 
     fn take_back(&mut self, withdrawal: &Withdrawal) {

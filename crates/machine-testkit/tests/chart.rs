@@ -274,3 +274,46 @@ fn samples_that_never_end_are_a_clear_error() {
         "lamp machine, after new, Press, Press, Press, Press, Break: more than 10 configurations: narrow the samples"
     );
 }
+
+/// A lamp that nobody may break, and that nobody tries to hold while it is off.
+struct Guarded(World);
+
+impl Domain for Guarded {
+    type Data = Lamp;
+    type Event = Event;
+    type Signal = &'static str;
+
+    const NAME: &'static str = "lamp";
+
+    fn starts(&self) -> Vec<(&'static str, Machine<Lamp>)> {
+        self.0.starts()
+    }
+
+    fn events(&self, machine: &Machine<Lamp>) -> Vec<Event> {
+        let off = matches!(machine.state(), State::Off(_));
+        self.0.events(machine).into_iter().filter(|event| !off || !matches!(event, Event::Hold)).collect()
+    }
+
+    fn admits(&self, _: &Machine<Lamp>, event: &Event) -> bool {
+        !matches!(event, Event::Break)
+    }
+
+    fn context<'c>(&'c self, signals: &'c mut Vec<&'static str>) -> &'c mut Vec<&'static str> {
+        self.0.context(signals)
+    }
+}
+
+#[test]
+fn what_is_refused_goes_no_further_and_is_told() {
+    let chart = recover(&[Guarded(World(Planted::Nothing))], 10).unwrap();
+    assert_eq!(chart.leaves().collect::<Vec<_>>(), ["Off", "Dim", "Bright"]);
+    assert_eq!(chart.answers("Off", "Break").collect::<Vec<_>>(), [Answer::Refused]);
+    assert_eq!(chart.answers("Off", "Hold").count(), 0);
+    assert!(!chart.passes_on("Bright", "Break") && !chart.edges().iter().any(|edge| edge.event == "Break"));
+}
+
+#[test]
+fn a_kind_that_is_met_late_has_its_place() {
+    let chart = recover(&[Guarded(World(Planted::Nothing))], 10).unwrap();
+    assert_eq!(chart.events, ["Press", "Hold", "Break"]);
+}

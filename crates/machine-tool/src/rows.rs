@@ -64,11 +64,11 @@ impl sm::State<Call> for State {
 
             (State::Working(run), Event::TimeUp) => Transition(State::Stopping { run: take(run), stop: Stop::TimedOut }),
             (State::Working(run), Event::Cancel(cause)) => Transition(State::Stopping { run: take(run), stop: Stop::Cancelled(cause.clone()) }),
-            (State::Working(_), Event::Executed(end)) => finish(ctx, ended(end)),
+            (State::Working(_), Event::Executed(end)) => finish(ctx, ended(end), false),
             (State::Working(run) | State::Stopping { run, .. }, Event::Output(parts)) => { run.keep(parts, ctx); Handled }
 
-            (State::Stopping { .. }, Event::Executed(Executed::Done(result))) if !result.is_error => finish(ctx, Settlement::of(result)),
-            (State::Stopping { run, stop }, Event::Executed(end)) => finish(ctx, stopped_with(take(run), stop, end)),
+            (State::Stopping { .. }, Event::Executed(Executed::Done(result))) if !result.is_error => finish(ctx, Settlement::of(result), true),
+            (State::Stopping { run, stop }, Event::Executed(end)) => finish(ctx, stopped_with(take(run), stop, end), true),
             (State::Stopping { run, stop }, Event::GraceOver | Event::Hurry) => killed(ctx, take(run), stop),
 
             (State::Ending { settlement, .. }, Event::Finalized(result)) => told(ctx, finalized(settlement, result)),
@@ -123,9 +123,11 @@ impl sm::State<Call> for State {
                 }
                 ask_finalize(ctx, call, settlement);
             }
-            State::Ending { settlement, .. } => {
+            State::Ending { settlement, stopped } => {
                 disarm(ctx, Timer::CallTimeout(id));
-                disarm(ctx, Timer::Grace(id));
+                if !*stopped {
+                    disarm(ctx, Timer::Grace(id));
+                }
                 ask_finalize(ctx, call, settlement);
             }
             State::Deaf => {
@@ -267,10 +269,10 @@ fn background(ctx: &mut Ctx<'_>, run: Run, ack: &machine_core::message::Content)
     Transition(State::Working(run))
 }
 
-/// A detached call's work is over.
-fn finish(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
+/// A detached call's work is over. A grace that runs goes on.
+fn finish(ctx: &mut Ctx<'_>, settlement: Settlement, stopped: bool) -> Outcome<State> {
     if ctx.finalize {
-        return Transition(State::Ending { settlement, stopped: false });
+        return Transition(State::Ending { settlement, stopped });
     }
     told(ctx, settlement)
 }

@@ -1,7 +1,7 @@
 //! What a failed attempt leads to: a recovery, a retry, or the end (M03).
 use alloc::sync::Arc;
 
-use machine_core::ask::{Question, Recovery, Remedy, Timer};
+use machine_core::ask::{Proceed, Question, Recovery, Remedy, Timer};
 use machine_core::event::{AttemptEnd, EndReason, Event as Report, TurnError};
 use machine_core::response::{Failure, ModelError};
 use statig::Outcome::{self, Transition};
@@ -61,17 +61,17 @@ impl Turn {
                 self.fail(ctx, TurnError::Model { error: own.clone(), attempt })
             }
             Recovery::Retry(remedy) => {
-                self.tries.recoveries += 1;
-                self.remedied(ctx, remedy);
-                let known = self.tries.strategies.contains(&remedy.strategy);
-                let overflow = error.kind == Failure::ContextOverflow;
-                self.tries.futile += u32::from(overflow && !remedy.progress);
-                if !known {
-                    self.tries.strategies.push(remedy.strategy.clone());
-                }
-                let futile = overflow && self.tries.futile >= ctx.config.turn.compactions;
-                if (known && !remedy.progress) || futile {
+                if !self.accepts(ctx, remedy) {
                     return self.retry_or_fail(ctx, attempt, error);
+                }
+                // An overflow is never sent again as it is (M09): without progress or another request, what else?
+                if error.kind == Failure::ContextOverflow && !remedy.progress && remedy.instead.is_none() {
+                    self.tries.futile += 1;
+                    let limits = &ctx.config.turn;
+                    if self.tries.futile >= limits.compactions || self.tries.recoveries >= limits.recoveries {
+                        return self.retry_or_fail(ctx, attempt, error);
+                    }
+                    return Transition(State::Recovering { attempt, error: error.clone() });
                 }
                 self.tries.failures = 0;
                 self.request_again(ctx)
@@ -79,22 +79,33 @@ impl Turn {
         }
     }
 
-    fn remedied(&mut self, ctx: &mut Ctx<'_>, remedy: &Remedy) {
-        let Remedy { strategy, progress: _, instead, for_turn, usage } = remedy;
-        ctx.report(Report::Remedied {
-            attempt: self.attempt_id(),
-            strategy: strategy.clone(),
-            usage: *usage,
-        });
+    /// Books a remedy, and takes it over unless its strategy was used up in this step.
+    fn accepts(&mut self, ctx: &mut Ctx<'_>, remedy: &Remedy) -> bool {
+        let Remedy { strategy, progress, instead, for_turn, usage } = remedy;
+        self.tries.recoveries += 1;
+        let (attempt, usage) = (self.attempt_id(), *usage);
+        ctx.report(Report::Remedied { attempt, strategy: strategy.clone(), usage });
         if usage.is_some() {
-            self.usage.book(*usage);
+            self.usage.book(usage);
+        }
+        let spent = self.tries.spent.contains(strategy);
+        if !self.tries.strategies.contains(strategy) {
+            self.tries.strategies.push(strategy.clone());
+        }
+        if !progress && !spent {
+            self.tries.spent.push(strategy.clone());
+        }
+        if spent && !progress {
+            return false;
         }
         if let Some(instead) = instead {
             self.head.overlay(instead);
             if *for_turn {
-                self.for_turn = Some(Arc::new(instead.clone()));
+                let before = self.for_turn.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+                self.for_turn = Some(Arc::new(merged(before, instead)));
             }
         }
+        true
     }
 
     /// Without a recovery: again after a wait, or the end.
@@ -151,5 +162,16 @@ impl Turn {
     pub(crate) fn fail(&mut self, ctx: &mut Ctx<'_>, error: TurnError) -> Outcome<State> {
         ctx.report(Report::AttemptDiscarded { attempt: self.attempt_id() });
         self.end(ctx, EndReason::Failed(Arc::new(error)))
+    }
+}
+
+/// What a later remedy leaves out stays as an earlier one set it.
+fn merged(before: Proceed, later: &Proceed) -> Proceed {
+    let Proceed { tools, system, settings, messages: _ } = later.clone();
+    Proceed {
+        tools: tools.or(before.tools),
+        system: system.or(before.system),
+        settings: settings.or(before.settings),
+        messages: before.messages,
     }
 }

@@ -112,7 +112,7 @@ pub enum Signal {
     /// Put what waits into history (T14).
     Drain,
     /// Messages of the stop hook, for the next-step lane.
-    Continue(Arc<[Content]>),
+    Continue(Vec<Content>),
     /// Stop the batch (X03).
     AbortCalls(Arc<Cause>),
     /// Stop the batch without grace (X04).

@@ -75,7 +75,7 @@ impl sm::State<Turn> for State {
             (State::Stopping, Event::Abort(cause)) => turn.aborted(ctx, cause),
             (State::Stopping, Event::Crash { .. }) => turn.end(ctx, EndReason::Interrupted),
 
-            (State::Ended, event) => ignored(event),
+            (State::Ended(_), event) => ignored(event),
             _ => Super,
         }
     }
@@ -97,11 +97,9 @@ impl sm::State<Turn> for State {
             State::Stopping => {
                 ctx.send(Signal::Ask(Question::Stop { turn: turn.id, continued: turn.continued }))
             }
-            State::Receiving(_)
-            | State::Backoff(_)
-            | State::Running(_)
-            | State::Aborting(_)
-            | State::Ended => {}
+            // Told when every state that waited has been left.
+            State::Ended(end) => ctx.send(Signal::Ended(end.clone())),
+            State::Receiving(_) | State::Backoff(_) | State::Running(_) | State::Aborting(_) => {}
         }
     }
 
@@ -113,7 +111,7 @@ impl sm::State<Turn> for State {
             State::Backoff(_) => ctx.send(Signal::Withdraw(Subject::Timer(Timer::Backoff(turn.step_id())))),
             State::Stopping => ctx.send(Signal::Withdraw(Subject::Stop(turn.id))),
             State::Requesting(_) | State::Receiving(_) | State::Running(_) => {}
-            State::Aborting(_) | State::Draining { .. } | State::Ended => {}
+            State::Aborting(_) | State::Draining { .. } | State::Ended(_) => {}
         }
     }
 
@@ -123,7 +121,7 @@ impl sm::State<Turn> for State {
             State::Running(_) | State::Aborting(_) => Some(Parent::Acting),
             State::Gating | State::Recovering { .. } | State::Backoff(_) => Some(Parent::Active),
             State::Draining { .. } | State::Stopping => Some(Parent::Active),
-            State::Ended => None,
+            State::Ended(_) => None,
         }
     }
 }

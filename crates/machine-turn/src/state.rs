@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use machine_core::Text;
 use machine_core::ask::Proceed;
 use machine_core::config::{RequestDefaults, Settings, ToolSpec};
-use machine_core::event::EndReason;
+use machine_core::event::{EndReason, TurnEnd};
 use machine_core::ids::{AttemptId, CallId, StepId, TurnId};
 use machine_core::machine::Path;
 use machine_core::response::ModelError;
@@ -58,6 +58,8 @@ pub struct Tries {
     pub futile: u32,
     /// Strategies that were used (M08).
     pub strategies: Vec<Text>,
+    /// Of those, used without progress: not again in this step.
+    pub spent: Vec<Text>,
 }
 
 /// What a request is made with, besides history.
@@ -117,8 +119,8 @@ pub enum State {
     },
     /// The stop hook is asked (T15).
     Stopping,
-    /// Over.
-    Ended,
+    /// Over, like this.
+    Ended(TurnEnd),
 }
 
 /// Superstates borrow from the active leaf.
@@ -143,7 +145,7 @@ impl Path for State {
             Self::Aborting(_) => &["Active", "Acting", "Aborting"],
             Self::Draining { .. } => &["Active", "Draining"],
             Self::Stopping => &["Active", "Stopping"],
-            Self::Ended => &["Ended"],
+            Self::Ended(_) => &["Ended"],
         }
     }
 }
@@ -185,7 +187,7 @@ impl Head {
         Self { tools, system, settings }
     }
 
-    /// Replaces what `with` brings.
+    /// Replaces what `with` brings; messages are for the gate alone.
     pub(crate) fn overlay(&mut self, with: &Proceed) {
         let Proceed { tools, system, settings, messages: _ } = with;
         if let Some(tools) = tools {

@@ -1,12 +1,13 @@
 //! How a step begins, receives its response and ends: what the rows do.
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::mem::take;
 
 use machine_core::Text;
 use machine_core::ask::{Cause, HookError, Proceed, Question, Timer};
 use machine_core::event::{AttemptEnd, EndReason, Event as Report, Sealed, TurnEnd};
 use machine_core::ids::CallId;
-use machine_core::message::Content;
+use machine_core::message::{Content, Part};
 use machine_core::response::{Failure, Finished, ModelError, ModelEvent};
 use machine_core::usage::Usage;
 use statig::Outcome::{self, Handled, Super, Transition};
@@ -35,8 +36,9 @@ impl Turn {
     /// The gate lets it begin (T02).
     pub(crate) fn proceed(&mut self, ctx: &mut Ctx<'_>, with: &Proceed) -> Outcome<State> {
         self.head.overlay(with);
-        if !with.messages.is_empty() {
-            ctx.send(Signal::Gate(with.messages.clone()));
+        let messages = saying(&with.messages);
+        if !messages.is_empty() {
+            ctx.send(Signal::Gate(messages));
         }
         self.open_step(ctx)
     }
@@ -150,7 +152,8 @@ impl Turn {
     }
 
     /// The stop hook wants to go on: its messages wait for the next step, unless it was overruled (T16).
-    pub(crate) fn continued(&mut self, ctx: &mut Ctx<'_>, messages: &Arc<[Content]>) -> Outcome<State> {
+    pub(crate) fn continued(&mut self, ctx: &mut Ctx<'_>, messages: &[Content]) -> Outcome<State> {
+        let messages = saying(messages);
         if messages.is_empty() {
             let why = "the stop hook continues without a message";
             let error = HookError::new(machine_core::ask::HookFailure::Failed, why);
@@ -161,7 +164,7 @@ impl Turn {
             return self.look_again();
         }
         self.continued += 1;
-        ctx.send(Signal::Continue(messages.clone()));
+        ctx.send(Signal::Continue(messages));
         self.look_again()
     }
 
@@ -231,8 +234,7 @@ impl Turn {
             ctx.send(Signal::Marker);
         }
         let Self { id: turn, responses: steps, usage, truncated, .. } = *self;
-        ctx.send(Signal::Ended(TurnEnd { turn, reason, steps, usage, truncated }));
-        Transition(State::Ended)
+        Transition(State::Ended(TurnEnd { turn, reason, steps, usage, truncated }))
     }
 
     fn close_step(&mut self, ctx: &mut Ctx<'_>, sealed: Option<Sealed>) {
@@ -241,4 +243,9 @@ impl Turn {
             ctx.report(Report::StepEnded { step: self.step_id(), sealed });
         }
     }
+}
+
+/// Messages that say something; a blank one is none.
+fn saying(messages: &[Content]) -> Vec<Content> {
+    messages.iter().filter(|message| message.iter().any(Part::is_visible)).cloned().collect()
 }

@@ -1,4 +1,5 @@
 //! What a failed attempt leads to: recovery, retry, the end (M03 to M10).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::sync::Arc;

@@ -25,7 +25,7 @@ fn run(max_parallel: u32, ops: &[Op]) -> World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Any order of preparations, approvals, ends, detachments; nobody declares again.
     #[test]

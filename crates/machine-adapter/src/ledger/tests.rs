@@ -85,7 +85,8 @@ fn c_v09_only_objects_run() {
           raw "w" "t" "\"{}\""
           The arguments are not a JSON object; the call did not run.
           The arguments were: "{}"
-    "#]].assert_eq(&announced(&args.map(|args| ("w", "t", args))));
+    "#]]
+    .assert_eq(&announced(&args.map(|args| ("w", "t", args))));
 }
 
 #[test]
@@ -121,7 +122,8 @@ fn c_v10_illegal_names_are_answered() {
           raw "w" "a b" "5"
           The tool's name is empty or illegal; the call did not run.
           The name was `a b`.
-    "#]].assert_eq(&announced(&tools.map(|(tool, args)| ("w", tool, args))));
+    "#]]
+    .assert_eq(&announced(&tools.map(|(tool, args)| ("w", tool, args))));
 }
 
 #[test]
@@ -131,7 +133,8 @@ fn c_v03_illegal_ids_are_kept_aside() {
           raw "call 1" "t" "{}"
         1.2.3.0 call_2_3_0 t {}
           raw "" "t" "{}"
-    "#]].assert_eq(&announced(&[("call 1", "t", "{}"), ("", "t", "{}")]));
+    "#]]
+    .assert_eq(&announced(&[("call 1", "t", "{}"), ("", "t", "{}")]));
 }
 
 #[test]
@@ -145,7 +148,8 @@ fn c_v04_two_calls_with_one_id_both_run() {
           raw "w" "u" "{}"
         1.2.3.2 call_2_3_2 v {}
           raw "" "v" ""
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 /// Order: over a limit, then why the response runs no call, then the call's own faults.
@@ -196,7 +200,8 @@ fn c_a24_and_t09_no_call_of_it_runs() {
         1.2.3.0 a t {}
           raw "a" "t" "{\"a\":\""
           Not run: a limit was exceeded (calls in one response, or the size of the arguments).
-    "#]].assert_eq(&all);
+    "#]]
+    .assert_eq(&all);
 }
 
 /// Blank text goes; the order of what stays is the stream's.

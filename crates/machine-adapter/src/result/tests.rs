@@ -67,11 +67,13 @@ fn c_v11_a_result_is_never_empty() {
         <image/png>
         --
         "The tool ran and returned no output."
-    "#]].assert_eq(&read(&all, LIMIT));
+    "#]]
+    .assert_eq(&read(&all, LIMIT));
     expect![[r#"
         <image/png>
         "two cats"
-    "#]].assert_eq(&read(&[ok(vec![media(), Part::text("two cats")])], LIMIT));
+    "#]]
+    .assert_eq(&read(&[ok(vec![media(), Part::text("two cats")])], LIMIT));
 }
 
 /// Who did what was asked, or failed with words of its own, is not talked over; everything else is explained.
@@ -126,16 +128,20 @@ fn c_v15_head_marker_tail() {
         "123456789012345\n[1 characters left out.]\n78901"
         --
         "äöüßäöüßäöüßäöü\n[10 characters left out.]\n€€€€€"
-    "#]].assert_eq(&read(&all, LIMIT));
+    "#]]
+    .assert_eq(&read(&all, LIMIT));
     expect![[r#"
         "\n[3 characters left out.]\n"
-    "#]].assert_eq(&read(&[text("abc")], 0));
+    "#]]
+    .assert_eq(&read(&[text("abc")], 0));
     expect![[r#"
         "a\n[2 characters left out.]\n"
-    "#]].assert_eq(&read(&[text("abc")], 1));
+    "#]]
+    .assert_eq(&read(&[text("abc")], 1));
     expect![[r#"
         "abc\n[6 characters left out.]\nj"
-    "#]].assert_eq(&read(&[text("abcdefghij")], 4));
+    "#]]
+    .assert_eq(&read(&[text("abcdefghij")], 4));
 }
 
 /// Parts are counted together; media is not counted and stays.
@@ -163,7 +169,8 @@ fn c_v15_parts_are_cut_as_one_text() {
         <image/png>
         "1234567890"
         "x"
-    "#]].assert_eq(&read(&all, LIMIT));
+    "#]]
+    .assert_eq(&read(&all, LIMIT));
 }
 
 /// The note stands last, whole, and is not counted.

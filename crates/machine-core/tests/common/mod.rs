@@ -1,4 +1,5 @@
 //! What the tests of this crate build entries with.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 #![allow(dead_code, reason = "each test file uses its own part")]
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! A second, naive history: a list, a set and a queue. And entries to try, legal and illegal.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -72,9 +73,7 @@ impl Model {
 }
 
 fn name(text: &str) -> bool {
-    let fits = |c: char| {
-        c == '_' || c == '-' || ('a'..='z').contains(&c) || ('A'..='Z').contains(&c) || c.is_ascii_digit()
-    };
+    let fits = |c: char| c == '_' || c == '-' || c.is_ascii_alphabetic() || c.is_ascii_digit();
     !text.is_empty() && text.chars().count() <= 64 && text.chars().all(fits)
 }
 
@@ -87,6 +86,8 @@ fn object(text: &str) -> bool {
 pub enum Try {
     /// The result that must come next.
     Answer(Vec<Part>),
+    /// The result of an open call that is not next.
+    Later(prop::sample::Index),
     /// The result of any call, under any wire id.
     Result(u32, String, Vec<Part>),
     /// A message of any role.
@@ -101,6 +102,12 @@ impl Try {
             Self::Answer(parts) => {
                 let (call, wire) = model.open.front().cloned().unwrap_or((call_id(0), "none".into()));
                 result_with(call, &wire, "t", parts.clone())
+            }
+            Self::Later(index) => {
+                let later: Vec<_> = model.open.iter().skip(1).collect();
+                let any = (call_id(0), "none".into());
+                let (call, wire) = if later.is_empty() { &any } else { later[index.index(later.len())] };
+                result(*call, wire)
             }
             Self::Result(n, wire, parts) => result_with(call_id(*n), wire, "t", parts.clone()),
             Self::User(parts) => entry(Origin::Gate, Message::User { content: parts.clone().into() }),
@@ -117,6 +124,7 @@ pub fn tries() -> impl Strategy<Value = Vec<Try>> {
 pub fn any_try() -> impl Strategy<Value = Try> {
     prop_oneof![
         6 => said(0..3).prop_map(Try::Answer),
+        1 => any::<prop::sample::Index>().prop_map(Try::Later),
         1 => (0..4u32, wire(), said(0..2)).prop_map(|(n, wire, parts)| Try::Result(n, wire, parts)),
         2 => said(0..3).prop_map(Try::User),
         1 => prop_oneof![3 => said(0..2), 1 => mixed()].prop_map(Try::System),

@@ -26,8 +26,9 @@ Most cells with several entries are decided by what the host wants to be asked (
 the response holds, or by a count: attempts, empty responses, recoveries, steps.
 
 What was explored: with all hooks and with none; without a step limit, with the limits 0 and 1; 2 attempts, 1 repetition
-of an empty response, 2 recoveries, 1 continuation of the stop hook; responses of at most two pieces; nothing leads on to
-a third step. Time stands still: an attempt is silent for too long where the limit is 0.",
+of an empty response, up to 2 recoveries, 1 continuation of the stop hook; responses of at most two pieces. The second
+step is plain (no calls, one kind of failure, no recovery), and nothing leads on to a third. Attempts cost nothing, so that
+sums do not grow. Time stands still: an attempt is silent for too long where the limit is 0.",
     chart: turn,
 };
 

@@ -31,8 +31,8 @@ pub trait Domain {
     /// Every way to start, with the name of the constructor.
     fn starts(&self) -> Vec<(&'static str, Machine<Self::Data>)>;
 
-    /// Representative events for a configuration, the kinds always in the same order. They keep the data finite,
-    /// for instance by offering a piece of output only to who has none yet.
+    /// Representative events for a configuration, the kinds always in the same order, though not every kind each
+    /// time. They keep the data finite, for instance by offering a piece of output only to who has none yet.
     fn events(&self, machine: &Machine<Self::Data>) -> Vec<Self::Event>;
 
     /// Whether an event may get to the machine now. One that may not is noted as refused and goes no further.

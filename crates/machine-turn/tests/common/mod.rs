@@ -1,10 +1,11 @@
 //! A turn machine with the little of an adapter that it needs: what waits is told, and used up by a drain.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 #![allow(dead_code, reason = "each test file uses its own part")]
 use std::sync::Arc;
 
 use machine_core::Text;
 use machine_core::ask::{By, Cause, Question, Recovery, Remedy, Timer};
-use machine_core::config::{Config, Questions};
+use machine_core::config::{Config, Questions, TurnLimits};
 use machine_core::event::{AttemptEnd, EndReason, Event as Report, TurnEnd};
 use machine_core::ids::{AttemptId, CallId, TurnId};
 use machine_core::machine::{Machine, Path, Step};
@@ -49,7 +50,8 @@ impl Driven {
         }
         let json = serde_json::to_string(&self.turn).unwrap();
         assert_eq!(serde_json::from_str::<Machine<Turn>>(&json).unwrap(), self.turn, "U03: {json}");
-        for signal in self.signals[at..].to_vec() {
+        let new: Vec<_> = self.signals[at..].into();
+        for signal in new {
             match signal {
                 Signal::Look => drop(self.on(&Event::Pending(self.pending))),
                 Signal::Drain => {
@@ -239,4 +241,22 @@ pub fn content(text: &str) -> machine_core::message::Content {
 
 pub fn usage(n: u64) -> Usage {
     Usage { input: n, output: 2 * n, cached: n / 2 }
+}
+
+pub const FINISHES: [Finish; 6] =
+    [Finish::EndTurn, Finish::ToolUse, Finish::MaxTokens, Finish::Filtered, Finish::Suspended, Finish::Other];
+
+pub fn limited(max_steps: Option<u32>, stop: bool) -> Config {
+    let turn = TurnLimits { max_steps, ..TurnLimits::default() };
+    Config { turn, ..asking(false, false, stop) }
+}
+
+/// What the turn does now, in one word.
+pub fn doing(turn: &Driven) -> String {
+    match turn.reason() {
+        Some(EndReason::Completed { stopped_by: Some((call, why)) }) => format!("stopped by {call}: {why}"),
+        Some(EndReason::Failed(error)) => format!("failed: {error}"),
+        Some(reason) => reason.name().into(),
+        None => format!("{} in step {}", turn.leaf(), turn.data().step),
+    }
 }

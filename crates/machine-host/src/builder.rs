@@ -1,0 +1,280 @@
+//! How an agent is described and opened.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use machine_adapter::Engine;
+use machine_core::Text;
+use machine_core::ask::{Approval, Gated, Recovery, Screened, StopVerdict};
+use machine_core::config::{Config, Settings, ToolSpec};
+use machine_core::outcome::ToolResult;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Agent;
+use crate::chain::Chain;
+use crate::closures::{OnApprove, OnCall, OnFinalize, OnGate, OnMaintain, OnRecover, OnScreen, OnStop};
+use crate::cx::ToolCx;
+use crate::editor::Editor;
+use crate::error::{BoxError, OpenError};
+use crate::hooks::{
+    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, Hooks, RecoverQuestion,
+    ScreenQuestion, StopQuestion,
+};
+use crate::inside::Inside;
+use crate::journal::Journal;
+use crate::model::Model;
+use crate::open::open;
+use crate::parked::Parked;
+use crate::parts::Parts;
+use crate::say::random;
+use crate::slot::Slot;
+use crate::tool::Tool;
+use crate::watch::Events;
+
+/// Describes an agent: a model, tools, hooks, a journal, limits. [`Agent::builder`] begins one.
+pub struct AgentBuilder {
+    config: Config,
+    branch: Option<u32>,
+    model: Option<Arc<dyn Model>>,
+    tools: Vec<(Arc<dyn Tool>, bool)>,
+    chain: Chain,
+    journal: Option<Box<dyn Journal>>,
+    parked: Option<Parked>,
+    parent: Option<Parent>,
+    rest_after: Duration,
+}
+
+struct Parent {
+    call: CancellationToken,
+    grace: Duration,
+    inside: Inside,
+}
+
+/// Everything that opening an agent needs.
+pub(crate) struct Opening {
+    pub(crate) config: Arc<Config>,
+    pub(crate) branch: u32,
+    pub(crate) journal: Option<Box<dyn Journal>>,
+    pub(crate) parked: Option<Parked>,
+    pub(crate) parts: Arc<Parts>,
+}
+
+impl AgentBuilder {
+    pub(crate) fn new() -> Self {
+        Self {
+            config: Config::default(),
+            branch: None,
+            model: None,
+            tools: Vec::new(),
+            chain: Chain::default(),
+            journal: None,
+            parked: None,
+            parent: None,
+            rest_after: Duration::from_secs(1),
+        }
+    }
+
+    /// System text.
+    pub fn system(mut self, system: impl Into<Text>) -> Self {
+        self.config.request.system = system.into();
+        self
+    }
+
+    /// The model. Needed.
+    pub fn model(self, model: impl Model) -> Self {
+        Self { model: Some(Arc::new(model)), ..self }
+    }
+
+    /// What the model is asked for besides history: its name, its settings.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.config.request.settings = Arc::new(settings);
+        self
+    }
+
+    /// A tool that is offered to the model. Their order is the order of the offer.
+    pub fn tool(self, tool: impl Tool) -> Self {
+        self.shared_tool(Arc::new(tool))
+    }
+
+    /// The same, shared with other agents.
+    pub fn shared_tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.push((tool, true));
+        self
+    }
+
+    /// A tool that runs when it is called but is not offered, as when a gate offers it in some steps (T04).
+    pub fn hidden_tool(mut self, tool: impl Tool) -> Self {
+        self.tools.push((Arc::new(tool), false));
+        self
+    }
+
+    /// Hooks; their order is the order of the chain (H01).
+    pub fn hooks(mut self, hooks: impl Hooks) -> Self {
+        self.chain.add(Arc::new(hooks));
+        self
+    }
+
+    /// A hook: [`Hooks::screen`].
+    pub fn screen<F, Fut>(self, hook: F) -> Self
+    where
+        F: Fn(ScreenQuestion) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Screened, BoxError>> + Send + 'static,
+    {
+        self.hooks(OnScreen(hook))
+    }
+
+    /// A hook: [`Hooks::gate`].
+    pub fn gate<F, Fut>(self, hook: F) -> Self
+    where
+        F: Fn(GateQuestion, Editor) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Gated, BoxError>> + Send + 'static,
+    {
+        self.hooks(OnGate(hook))
+    }
+
+    /// A hook: [`Hooks::recover`].
+    pub fn recover<F, Fut>(self, hook: F) -> Self
+    where
+        F: Fn(RecoverQuestion, Editor) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Recovery, BoxError>> + Send + 'static,
+    {
+        self.hooks(OnRecover(hook))
+    }
+
+    /// A hook: [`Hooks::before_call`].
+    pub fn before_call<F, Fut>(self, hook: F) -> Self
+    where
+        F: Fn(CallQuestion) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<BeforeCall, BoxError>> + Send + 'static,
+    {
+        self.hooks(OnCall(hook))
+    }
+
+    /// A hook that decides every approval: [`Hooks::approve`]. Without one an approval waits for
+    /// [`Agent::decide`].
+    pub fn approve<F, Fut>(self, hook: F) -> Self
+    where
+        F: Fn(ApproveQuestion) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Approval> + Send + 'static,
+    {
+        self.hooks(OnApprove(hook))
+    }
+
+    /// A hook: [`Hooks::finalize`].
+    pub fn finalize<F, Fut>(self, hook: F) -> Self
+    where
+        F: Fn(FinalizeQuestion) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<ToolResult, BoxError>> + Send + 'static,
+    {
+        self.hooks(OnFinalize(hook))
+    }
+
+    /// A hook: [`Hooks::stop`].
+    pub fn stop<F, Fut>(self, hook: F) -> Self
+    where
+        F: Fn(StopQuestion) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<StopVerdict, BoxError>> + Send + 'static,
+    {
+        self.hooks(OnStop(hook))
+    }
+
+    /// A hook: [`Hooks::maintain`].
+    pub fn maintenance<F, Fut>(self, hook: F) -> Self
+    where
+        F: Fn(u32, Editor) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        self.hooks(OnMaintain(hook))
+    }
+
+    /// Limits and policies. What the builder knows better (tools, questions) it overwrites.
+    pub fn config(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Where the session is kept. Without a journal nothing outlives the agent.
+    pub fn journal(self, journal: impl Journal) -> Self {
+        Self { journal: Some(Box::new(journal)), ..self }
+    }
+
+    /// Goes on with an agent that was parked elsewhere (J07).
+    pub fn parked(self, parked: Parked) -> Self {
+        Self { parked: Some(parked), ..self }
+    }
+
+    /// Stands in every id of a new session; it must differ from that of any session it shares a past with (V02). Drawn
+    /// at random otherwise.
+    pub fn branch(self, branch: u32) -> Self {
+        Self { branch: Some(branch), ..self }
+    }
+
+    /// The agent works in this call of another one: when the call is stopped, so is whatever runs here, within half of
+    /// the call's grace, so that its end can still be told (H04).
+    pub fn child_of(self, cx: &ToolCx) -> Self {
+        let parent = Parent { call: cx.token().clone(), grace: cx.grace() / 2, inside: cx.inside().clone() };
+        Self { parent: Some(parent), ..self }
+    }
+
+    /// How long nothing must happen before the driver ends and the agent is a value again (H06). Default: 1 s.
+    pub fn rest_after(self, rest_after: Duration) -> Self {
+        Self { rest_after, ..self }
+    }
+
+    /// Opens the agent: replays its journal, if it has one, and closes what a dead process left open (J05).
+    pub async fn open(self) -> Result<Agent, OpenError> {
+        self.open_watched().await.map(|(agent, _)| agent)
+    }
+
+    /// The same, with a watcher that also sees what the opening brings.
+    pub async fn open_watched(self) -> Result<(Agent, Events), OpenError> {
+        let (spine, events) = open(self.finish()?).await?;
+        Ok((Agent::of(Slot::of(spine)), events))
+    }
+
+    fn finish(self) -> Result<Opening, OpenError> {
+        let Self { mut config, branch, model, tools, chain, journal, parked, parent, rest_after } = self;
+        let model = model.ok_or(OpenError::NoModel)?;
+        let (offered, tools) = table(tools)?;
+        config.request.tools = offered;
+        config.ask = chain.questions(config.ask.timeout_ms);
+        let inside = match &parent {
+            Some(parent) => Inside::below(Some(&parent.inside)),
+            None => Inside::new(),
+        };
+        if let Some(parent) = &parent {
+            let most = u64::try_from(parent.grace.as_millis()).unwrap_or(u64::MAX);
+            config.calls.grace_ms = config.calls.grace_ms.min(most);
+        }
+        config.check()?;
+        // A branch is a label, not a count: which 32 bits of the random number it gets does not matter.
+        let branch = branch
+            .unwrap_or_else(|| random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x)));
+        let parent = parent.map(|parent| parent.call);
+        let parts = Arc::new(Parts { model, tools, chain, rest_after, parent, inside });
+        Ok(Opening { config: Arc::new(config), branch, journal, parked, parts })
+    }
+}
+
+type Table = BTreeMap<Text, Arc<dyn Tool>>;
+
+fn table(tools: Vec<(Arc<dyn Tool>, bool)>) -> Result<(Arc<[ToolSpec]>, Table), OpenError> {
+    let (mut offered, mut table) = (Vec::new(), Table::new());
+    for (tool, offer) in tools {
+        let spec = tool.spec();
+        if table.insert(spec.name.clone(), tool).is_some() {
+            return Err(OpenError::SameTool(spec.name));
+        }
+        if offer {
+            offered.push(spec);
+        }
+    }
+    Ok((offered.into(), table))
+}
+
+impl Opening {
+    /// A session that begins.
+    pub(crate) fn engine(&self) -> Result<Engine, OpenError> {
+        Ok(Engine::new(self.branch, self.config.clone())?)
+    }
+}

@@ -1,0 +1,220 @@
+//! Stopping what runs.
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{Say, Script, check_record, echo, hang, outcomes, quick, results, wait_for};
+use machine_core::ask::{By, Cause, WithdrawnBecause};
+use machine_core::event::{EndReason, Event, TurnEnd};
+use machine_core::input::{Refused, Target};
+use machine_core::outcome::{Outcome, SkipCode};
+use machine_host::{Agent, AgentBuilder, CommandError, PromptError};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+fn started(event: &Event) -> bool {
+    matches!(event, Event::CallStarted { .. })
+}
+
+fn user() -> Arc<Cause> {
+    Cause::by(By::User)
+}
+
+/// Prompts, and waits until a call runs.
+async fn running(
+    builder: AgentBuilder,
+) -> (Agent, machine_host::Events, JoinHandle<Result<TurnEnd, PromptError>>) {
+    let (agent, mut events) = builder.open_watched().await.unwrap();
+    let mut watch = agent.events();
+    let prompt = tokio::spawn({
+        let agent = agent.clone();
+        async move { agent.prompt("go").await }
+    });
+    wait_for(&mut watch, started).await;
+    // What came so far is checked from the start.
+    let _ = &mut events;
+    (agent, events, prompt)
+}
+
+fn one_call(tool: &'static str) -> Script {
+    Script::of([Say::Calls(vec![(tool, "{}")]), Say::Text("next")])
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_x11_an_abort_is_answered_with_what_became_of_it() {
+    let script = Script::of([Say::Calls(vec![("echo", "{}"), ("hang", "{}")]), Say::Text("next")]);
+    let builder = Agent::builder().model(script).tool(echo()).tool(hang()).journal(common::journal());
+    let (agent, mut events, prompt) = running(builder).await;
+    tokio::task::yield_now().await;
+    let aborted = agent.abort(user()).await.unwrap();
+    let end = prompt.await.unwrap().unwrap();
+    assert_eq!(aborted.end, Some(end.clone()));
+    assert_eq!(end.reason, EndReason::Aborted(user()));
+    let told: Vec<_> = aborted.calls.into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(told, [Outcome::Ok, Outcome::Cancelled { may_have_run: true }]);
+    assert_eq!(agent.prompt("and now").await.unwrap().reason, EndReason::DONE);
+    check_record(&mut events);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_x03_what_a_tool_brings_within_the_grace_counts() {
+    let careful = quick("careful", |_, cx| {
+        Box::pin(async move {
+            let stopped = cx.cancelled().await;
+            assert_eq!(stopped.why, WithdrawnBecause::Cancelled(user()));
+            assert_eq!(stopped.grace, Duration::from_millis(2_500));
+            tokio::time::sleep(stopped.grace / 2).await;
+            cx.text("saved what I had")
+        })
+    });
+    let builder = Agent::builder().model(one_call("careful")).tool(careful.drop_on_cancel(false));
+    let (agent, mut events, prompt) = running(builder).await;
+    agent.abort(user()).await.unwrap();
+    assert_eq!(prompt.await.unwrap().unwrap().reason, EndReason::Aborted(user()));
+    assert_eq!(results(&agent).await[0].1, Outcome::Ok);
+    assert_eq!(results(&agent).await[0].2, "saved what I had");
+    check_record(&mut events);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_x06_a_deaf_tool_is_answered_for_and_reports_late() {
+    let deaf = quick("deaf", |_, cx| {
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            assert!(cx.is_cancelled());
+            cx.text("oh, was I to stop?")
+        })
+    });
+    let builder = Agent::builder().model(one_call("deaf")).tool(deaf.drop_on_cancel(false));
+    let (agent, mut events, prompt) = running(builder).await;
+    let mut watch = agent.events();
+    agent.abort(user()).await.unwrap();
+    prompt.await.unwrap().unwrap();
+    assert_eq!(outcomes(&agent).await, [Outcome::Cancelled { may_have_run: true }]);
+    assert_eq!(agent.prompt("and now").await.unwrap().reason, EndReason::DONE);
+    let late = wait_for(&mut watch, |event| matches!(event, Event::LateResult { .. })).await;
+    assert!(matches!(late, Event::LateResult { outcome: Outcome::Ok, .. }));
+    assert_eq!(outcomes(&agent).await, [Outcome::Cancelled { may_have_run: true }]);
+    check_record(&mut events);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_x04_a_second_abort_drops_the_grace() {
+    let deaf = quick("deaf", |_, _| Box::pin(std::future::pending()));
+    let mut builder = Agent::builder().model(one_call("deaf")).tool(deaf.drop_on_cancel(false));
+    builder = builder.config(|config| config.calls.grace_ms = u64::MAX / 2);
+    let (agent, mut events, prompt) = running(builder).await;
+    let first = tokio::spawn({
+        let agent = agent.clone();
+        async move { agent.abort(user()).await }
+    });
+    tokio::task::yield_now().await;
+    let second = agent.abort(Cause::by(By::Program)).await.unwrap();
+    assert_eq!(first.await.unwrap().unwrap(), second);
+    let end = prompt.await.unwrap().unwrap();
+    assert_eq!(end.reason, EndReason::Aborted(user()), "X01: the first one counts");
+    assert_eq!(second.end, Some(end));
+    check_record(&mut events);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_x12_an_abort_may_name_its_turn() {
+    let builder = Agent::builder().model(one_call("hang")).tool(hang());
+    let (agent, _, prompt) = running(builder).await;
+    let other = agent.abort_only(Target::Prompt("nobody".into()), user()).await;
+    assert_eq!(other, Err(CommandError::Refused(Refused::NotThatTurn)));
+    assert!(!prompt.is_finished());
+    agent.abort(user()).await.unwrap();
+    assert_eq!(agent.abort(user()).await.unwrap().end, None, "A13: nothing runs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_c13_one_call_is_cancelled_and_no_other() {
+    let go_on = Arc::new(Notify::new());
+    let wait = {
+        let go_on = go_on.clone();
+        move |_: common::Args, cx: machine_host::ToolCx| {
+            let go_on = go_on.clone();
+            async move {
+                go_on.notified().await;
+                cx.text("done")
+            }
+        }
+    };
+    let script = Script::of([Say::Calls(vec![("hang", "{}"), ("wait", "{}")]), Say::Text("ok")]);
+    let wait = machine_host::tool("wait", "", wait).touches_nothing();
+    let (agent, mut events, prompt) = running(Agent::builder().model(script).tool(hang()).tool(wait)).await;
+    let call = agent.state().await.unwrap().calls[0].id;
+    agent.cancel_call(call, user()).await.unwrap();
+    go_on.notify_one();
+    assert_eq!(prompt.await.unwrap().unwrap().reason, EndReason::DONE);
+    assert_eq!(outcomes(&agent).await, [Outcome::Cancelled { may_have_run: true }, Outcome::Ok]);
+    check_record(&mut events);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_c05_an_abort_takes_an_approval_back() {
+    let script = Script::of([Say::Calls(vec![("echo", "{}")])]);
+    let (agent, mut events) =
+        Agent::builder().model(script).tool(echo().approval(true)).open_watched().await.unwrap();
+    let prompt = tokio::spawn({
+        let agent = agent.clone();
+        async move { agent.prompt("go").await }
+    });
+    let asked = wait_for(&mut events, |event| matches!(event, Event::ApprovalAsked { .. })).await;
+    let Event::ApprovalAsked { call, digest, .. } = asked else { unreachable!() };
+    agent.abort(user()).await.unwrap();
+    prompt.await.unwrap().unwrap();
+    assert_eq!(outcomes(&agent).await, [Outcome::skipped(SkipCode::Abort)]);
+    let late = agent.decide(call, digest, machine_core::ask::Approval::Granted).await;
+    assert_eq!(late, Err(CommandError::NotAsked));
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_a19_closing_stops_everything_in_order_and_is_idempotent() {
+    let background = quick("background", |_, cx| {
+        Box::pin(async move {
+            cx.detach("it runs").await;
+            std::future::pending().await
+        })
+    });
+    let script = Script::of([Say::Calls(vec![("background", "{}"), ("hang", "{}")])]);
+    let builder = Agent::builder().model(script).tool(background).tool(hang()).journal(common::journal());
+    let (agent, mut events, prompt) = running(builder).await;
+    agent.submit(machine_host::Say::text("later").id("later")).await.unwrap();
+    agent.close().await.unwrap();
+    assert!(matches!(prompt.await.unwrap().unwrap().reason, EndReason::Aborted(_)));
+    agent.close().await.unwrap();
+    assert!(agent.is_gone());
+    assert_eq!(agent.submit("more").await, Err(CommandError::Gone));
+    let events = check_record(&mut events);
+    assert_eq!(events.last(), Some(&Event::Closed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_the_last_handle_drops_everything() {
+    struct Told(Arc<Notify>);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    let dropped = Arc::new(Notify::new());
+    let never = {
+        let dropped = dropped.clone();
+        move |_: common::Args, _: machine_host::ToolCx| {
+            let told = Told(dropped.clone());
+            async move {
+                let _told = told;
+                std::future::pending().await
+            }
+        }
+    };
+    let never = machine_host::tool("never", "", never).drop_on_cancel(false);
+    let (agent, mut events, prompt) = running(Agent::builder().model(one_call("never")).tool(never)).await;
+    prompt.abort();
+    drop(agent);
+    dropped.notified().await;
+    while events.next().await.is_some() {}
+}
