@@ -26,3 +26,8 @@ pub use machine_testkit as testkit;
 
 #[cfg(feature = "host")]
 pub mod prelude;
+
+/// The README's code is compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -15,6 +15,7 @@
 //! | `result` | what the model reads of a result |
 //! | `entries` | what goes into history besides results |
 //! | `recover` | a dead process, a fault |
+//! | [`default_answer`] | answers for hosts that do not care |
 //! | [`out`] | what a `handle` brings out |
 //! | [`view`] | the state as a host reads it |
 //! | [`trace`] | transitions as data |
@@ -23,6 +24,7 @@
 
 extern crate alloc;
 
+mod answers;
 pub mod asks;
 pub mod batch;
 mod deliver;
@@ -37,5 +39,6 @@ mod scheduling;
 pub mod trace;
 pub mod view;
 
+pub use answers::default_answer;
 pub use engine::{Admitted, Engine, Request, RestoreError, Snapshot};
 pub use out::{Order, Out};

@@ -3,7 +3,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use machine_adapter::Engine;
 use machine_core::Text;
 use machine_core::ask::{Approval, Gated, Recovery, Screened, StopVerdict};
 use machine_core::config::{Config, Settings, ToolSpec};
@@ -50,12 +49,10 @@ struct Parent {
     inside: Inside,
 }
 
-/// Everything that opening an agent needs.
+/// What is opened, besides its journal.
 pub(crate) struct Opening {
     pub(crate) config: Arc<Config>,
     pub(crate) branch: u32,
-    pub(crate) journal: Option<Box<dyn Journal>>,
-    pub(crate) parked: Option<Parked>,
     pub(crate) parts: Arc<Parts>,
 }
 
@@ -228,11 +225,12 @@ impl AgentBuilder {
 
     /// The same, with a watcher that also sees what the opening brings.
     pub async fn open_watched(self) -> Result<(Agent, Events), OpenError> {
-        let (spine, events) = open(self.finish()?).await?;
+        let (opening, journal, parked) = self.finish()?;
+        let (spine, events) = open(opening, journal, parked).await?;
         Ok((Agent::of(Slot::of(spine)), events))
     }
 
-    fn finish(self) -> Result<Opening, OpenError> {
+    fn finish(self) -> Result<(Opening, Option<Box<dyn Journal>>, Option<Parked>), OpenError> {
         let Self { mut config, branch, model, tools, chain, journal, parked, parent, rest_after } = self;
         let model = model.ok_or(OpenError::NoModel)?;
         let (offered, tools) = table(tools)?;
@@ -252,7 +250,7 @@ impl AgentBuilder {
             .unwrap_or_else(|| random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x)));
         let parent = parent.map(|parent| parent.call);
         let parts = Arc::new(Parts { model, tools, chain, rest_after, parent, inside });
-        Ok(Opening { config: Arc::new(config), branch, journal, parked, parts })
+        Ok((Opening { config: Arc::new(config), branch, parts }, journal, parked))
     }
 }
 
@@ -270,11 +268,4 @@ fn table(tools: Vec<(Arc<dyn Tool>, bool)>) -> Result<(Arc<[ToolSpec]>, Table), 
         }
     }
     Ok((offered.into(), table))
-}
-
-impl Opening {
-    /// A session that begins.
-    pub(crate) fn engine(&self) -> Result<Engine, OpenError> {
-        Ok(Engine::new(self.branch, self.config.clone())?)
-    }
 }

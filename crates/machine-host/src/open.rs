@@ -28,21 +28,38 @@ struct Found {
 }
 
 /// Opens a session; its watcher sees all of it.
-pub(crate) async fn open(mut opening: Opening) -> Result<(Spine, Events), OpenError> {
-    let mut journal = opening.journal.take();
-    let mut found = find(&opening, journal.as_deref_mut()).await?;
+pub(crate) async fn open(
+    opening: Opening,
+    mut journal: Option<Box<dyn Journal>>,
+    parked: Option<Parked>,
+) -> Result<(Spine, Events), OpenError> {
+    let Opening { config, branch, parts } = opening;
+    let records = match &mut journal {
+        Some(journal) => usable(caught(async { journal.load().await }).await)?,
+        None => Vec::new(),
+    };
+    let mut found = match parked {
+        Some(parked) => {
+            check(&parked, &records, journal.is_some())?;
+            resumed(parked)?
+        }
+        None if records.is_empty() => {
+            begin_journal(journal.as_mut(), &Writer::header(branch, config.clone())).await?;
+            new(Engine::new(branch, config.clone())?)
+        }
+        None => reopened(reopen(&records)?),
+    };
+    if found.engine.config() != &config {
+        found.inputs.push(Command::Configure(config).into());
+    }
     let watch = Arc::new(Watch::default());
     let events = watch.subscribe();
-    let finalize = found.engine.config().ask.finalize;
-    if found.engine.config() != &opening.config {
-        found.inputs.push(Command::Configure(opening.config).into());
-    }
     let session = Session {
+        finalize: found.engine.config().ask.finalize,
         engine: found.engine,
         log: Log::new(journal, found.writer),
         recorder: Recorder::after(found.events, watch),
-        parts: opening.parts,
-        finalize,
+        parts,
     };
     let spine = begin(session, found.inputs, found.again).await;
     match spine.session.log.broken() {
@@ -51,32 +68,14 @@ pub(crate) async fn open(mut opening: Opening) -> Result<(Spine, Events), OpenEr
     }
 }
 
-async fn find(opening: &Opening, journal: Option<&mut (dyn Journal + 'static)>) -> Result<Found, OpenError> {
-    let mut journal = journal;
-    let records = match &mut journal {
-        Some(journal) => usable(caught(async { journal.load().await }).await)?,
-        None => Vec::new(),
-    };
-    match (&opening.parked, records.is_empty(), journal) {
-        (Some(parked), true, None) => resumed(parked.clone()),
-        (Some(parked), _, Some(_)) => {
-            check(parked, &records)?;
-            resumed(parked.clone())
-        }
-        (None, true, Some(journal)) => {
-            let header = Writer::header(opening.branch, opening.config.clone());
-            usable(caught(async { journal.append(&header).await }).await)?;
-            usable(caught(async { journal.sync().await }).await)?;
-            new(opening)
-        }
-        (None, _, None) | (Some(_), false, None) => new(opening),
-        (None, false, Some(_)) => Ok(reopened(reopen(&records)?)),
-    }
+async fn begin_journal(journal: Option<&mut Box<dyn Journal>>, header: &Record) -> Result<(), OpenError> {
+    let Some(journal) = journal else { return Ok(()) };
+    usable(caught(async { journal.append(header).await }).await)?;
+    usable(caught(async { journal.sync().await }).await)
 }
 
-fn new(opening: &Opening) -> Result<Found, OpenError> {
-    let engine = opening.engine()?;
-    Ok(Found { engine, writer: Writer::new(), events: 0, inputs: Vec::new(), again: Vec::new() })
+fn new(engine: Engine) -> Found {
+    Found { engine, writer: Writer::new(), events: 0, inputs: Vec::new(), again: Vec::new() }
 }
 
 fn reopened(reopened: Reopened) -> Found {
@@ -95,10 +94,10 @@ fn resumed(parked: Parked) -> Result<Found, OpenError> {
     Ok(Found { engine, writer: Writer::after(inputs), events, inputs: lost, again })
 }
 
-/// The parked agent must have handled exactly what the journal has.
-fn check(parked: &Parked, records: &[Record]) -> Result<(), OpenError> {
+/// The parked agent must have handled exactly what its journal has, if it has one.
+fn check(parked: &Parked, records: &[Record], has_journal: bool) -> Result<(), OpenError> {
     let journal = records.iter().filter(|record| matches!(record, Record::In { .. })).count() as u64;
-    if journal == parked.inputs {
+    if !has_journal || journal == parked.inputs {
         return Ok(());
     }
     Err(OpenError::NotItsJournal { parked: parked.inputs, journal })

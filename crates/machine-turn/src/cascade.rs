@@ -16,9 +16,10 @@ impl Turn {
     pub(crate) fn failed(
         &mut self,
         ctx: &mut Ctx<'_>,
-        attempt: Attempt,
+        mut attempt: Attempt,
         error: &Arc<ModelError>,
     ) -> Outcome<State> {
+        attempt.request_id = attempt.request_id.or_else(|| error.request_id.clone());
         self.book(ctx, &attempt, AttemptEnd::Failed(error.clone()), error.usage.or(attempt.usage));
         self.tries.failures += 1;
         if ctx.config.ask.recover && self.tries.recoveries < ctx.config.turn.recoveries {

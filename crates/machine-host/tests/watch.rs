@@ -1,0 +1,116 @@
+//! Watchers cannot delay an agent; an agent that rests costs nothing but its state.
+mod common;
+
+use std::time::Duration;
+
+use common::{Say, Script, check_record, echo};
+use machine_core::event::{EndReason, Event};
+use machine_host::{Agent, CommandError, Fleet, Lagged, Place};
+
+#[tokio::test(start_paused = true)]
+async fn c_e04_a_watcher_that_never_reads_delays_nothing_and_is_told() {
+    const PROMPTS: usize = 300;
+    let (agent, mut events) =
+        Agent::builder().model(Script::default()).journal(common::journal()).open_watched().await.unwrap();
+    let mut late = agent.events();
+    for _ in 0..PROMPTS {
+        assert_eq!(agent.prompt("go").await.unwrap().reason, EndReason::DONE);
+    }
+    let Some(Err(Lagged(missed))) = events.next().await else { panic!("it fell behind") };
+    let Some(Ok(first)) = events.next().await else { panic!("it goes on after what it missed") };
+    let (Place::Durable(n) | Place::Live { after: Some(n) }) = first.place else { panic!("{first:?}") };
+    assert!(missed >= n, "{missed} events were missed, {n} of them durable");
+    let missed = agent.recorded(0).await.unwrap();
+    assert!(missed.len() as u64 > n);
+    drop(events);
+    agent.close().await.unwrap();
+    while late.next().await.is_some() {}
+    assert!(agent.events().next().await.is_none(), "nothing will come any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_h07_what_is_waited_for_can_be_seen() {
+    let (agent, mut events) = Agent::builder().model(Script::of([Say::Hang])).open_watched().await.unwrap();
+    agent.submit("go").await.unwrap();
+    common::wait_for(&mut events, |event| matches!(event, Event::Delta { .. })).await;
+    let waits: Vec<_> =
+        agent.outstanding().await.unwrap().iter().map(|open| open.ask.question.kind()).collect();
+    assert_eq!(waits, ["Attempt", "Timer"]);
+    let state = agent.state().await.unwrap();
+    assert_eq!(state.turn.unwrap().state.last(), Some(&"Receiving"));
+    assert!(state.waits[0].since > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_rests_wakes_for_a_command_and_is_read_where_it_is() {
+    let agent = Agent::builder().model(Script::default()).open().await.unwrap();
+    assert!(agent.is_resting());
+    assert!(agent.history().await.unwrap().is_empty());
+    assert!(agent.is_resting(), "reading does not wake it");
+    for _ in 0..3 {
+        agent.prompt("go").await.unwrap();
+        assert!(!agent.is_resting());
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(agent.is_resting());
+    }
+    assert_eq!(agent.history().await.unwrap().len(), 6);
+    let parked = agent.park().await.unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap_err(), CommandError::Gone.into());
+    let agent = Agent::builder().model(Script::default()).parked(parked).open().await.unwrap();
+    assert_eq!(agent.history().await.unwrap().len(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_sees_an_agent_through_its_rests() {
+    let (agent, mut events) = Agent::builder().model(Script::default()).open_watched().await.unwrap();
+    for _ in 0..3 {
+        agent.prompt("go").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    let ends = check_record(&mut events).into_iter().filter(|event| matches!(event, Event::TurnEnded(_)));
+    assert_eq!(ends.count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_h06_ten_thousand_idle_agents_have_no_task_each() {
+    const AGENTS: u32 = 10_000;
+    let fleet = Fleet::new();
+    let script = Script::default();
+    let echo = std::sync::Arc::new(echo());
+    for n in 0..AGENTS {
+        let agent = Agent::builder().model(script.clone()).shared_tool(echo.clone()).branch(n).open().await;
+        assert!(fleet.insert(n, agent.unwrap()).is_none());
+    }
+    let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    assert_eq!((fleet.len(), fleet.resting(), alive()), (10_000, 10_000, 0));
+
+    let agent = fleet.get(&7_000).unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().turn.branch, 7_000);
+    assert_eq!(fleet.resting(), 9_999);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!((fleet.resting(), alive()), (10_000, 0));
+    assert_eq!(fleet.get(&7_000).unwrap().history().await.unwrap().len(), 2);
+
+    agent.close().await.unwrap();
+    assert!(fleet.get(&7_000).is_none(), "its key is free");
+    fleet.close().await;
+    assert_eq!(fleet.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_that_meet_a_driver_going_to_rest_are_not_lost() {
+    let agent = Agent::builder().model(Script::default()).rest_after(Duration::ZERO).open().await.unwrap();
+    let clients = (0..4).map(|_| {
+        let agent = agent.clone();
+        tokio::spawn(async move {
+            for _ in 0..250 {
+                agent.inject("x").await.unwrap_or_else(|error| panic!("{error}"));
+                agent.withdraw("nobody").await.unwrap_err();
+            }
+        })
+    });
+    for client in clients.collect::<Vec<_>>() {
+        client.await.unwrap();
+    }
+    assert_eq!(agent.state().await.unwrap().next_step, 1_000);
+}
