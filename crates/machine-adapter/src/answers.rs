@@ -1,7 +1,10 @@
 //! Answers for hosts that drive the engine by hand and do not care for every question.
 use alloc::sync::Arc;
 
-use machine_core::ask::{Answer, Approval, Approved, Ask, Gated, Plan, Prepared, Proceed, Question, Recovery, Screened, StopVerdict};
+use machine_core::ask::{
+    Answer, Approval, Approved, Ask, Gated, Plan, Prepared, Proceed, Question, Recovery, Screened,
+    StopVerdict,
+};
 use machine_core::input::Input;
 use machine_core::outcome::ToolResult;
 

@@ -71,7 +71,8 @@ fn c_c08_the_acknowledgement_is_the_answer() {
 fn c_c08_a_second_detach_is_ignored_and_the_time_goes_on() {
     let again = Piece::Detached(text_content("again"));
     let limited = Plan { timeout_ms: Some(30), access: Access::None, ..Plan::default() };
-    let mut world = go(short_grace(), script(Behaviour::hang().detaches(1).brings(2, again).plan(limited), 2));
+    let mut world =
+        go(short_grace(), script(Behaviour::hang().detaches(1).brings(2, again).plan(limited), 2));
     assert_eq!(rest(&mut world), "go | [job] | job ok | 1 | end of 1.1.1.0 | 2");
     assert_eq!(result(&world, 0), "works in the background");
     assert_eq!(when(&world, |event| matches!(event, Event::Stray { .. })), [4]);
@@ -104,8 +105,8 @@ fn s53_compaction_keeps_the_handles_of_running_work() {
         meta: None,
     };
     let edit = Edit::Replace { with: vec![Arc::new(summary)] };
-    let script =
-        script(Behaviour::hang().detaches(1), 2).hook("Maintain", Reply::after(10, Answer::Maintained).edit(edit));
+    let script = script(Behaviour::hang().detaches(1), 2)
+        .hook("Maintain", Reply::after(10, Answer::Maintained).edit(edit));
     let mut world = go(with(|_| {}), script);
     world.arrange(20, Command::Maintain);
     world.run_until(40).unwrap();
@@ -238,5 +239,6 @@ fn c_c07_progress_is_live_and_over_when_the_call_is() {
     rest(&mut world);
     assert_eq!(when(&world, |event| matches!(event, Event::Progress { .. })), [3, 4]);
     assert_eq!(when(&world, |event| matches!(event, Event::Stray { .. })), [11]);
-    assert!(world.events.iter().all(|s| s.event.is_durable() != matches!(s.event, Event::Progress { .. } | Event::Delta { .. } | Event::Stray { .. })));
+    assert!(world.events.iter().all(|s| s.event.is_durable()
+        != matches!(s.event, Event::Progress { .. } | Event::Delta { .. } | Event::Stray { .. })));
 }

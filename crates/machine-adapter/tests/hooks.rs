@@ -29,7 +29,8 @@ fn proceed(with: Proceed) -> Reply {
 }
 
 fn tools(names: &[&str]) -> Arc<[ToolSpec]> {
-    let spec = |name: &&str| ToolSpec { name: (*name).into(), description: "".into(), parameters: "{}".into() };
+    let spec =
+        |name: &&str| ToolSpec { name: (*name).into(), description: "".into(), parameters: "{}".into() };
     names.iter().map(spec).collect()
 }
 
@@ -59,16 +60,12 @@ fn s40_a_hook_that_hangs() {
 fn s77_the_tools_of_a_step_are_its_own() {
     let mut config = gating();
     config.request.tools = tools(&["start", "y"]);
-    let script = model([
-        calls(&["start"]),
-        Response::failure(Failure::Overloaded),
-        calls(&["x", "y"]),
-        text("ok"),
-    ])
-    .tool("start", Behaviour::ok("started", 1))
-    .tool("x", Behaviour::ok("X", 1))
-    .hook("Gate", proceed(Proceed::default()))
-    .hook("Gate", proceed(Proceed { tools: Some(tools(&["start", "x"])), ..Proceed::default() }));
+    let script =
+        model([calls(&["start"]), Response::failure(Failure::Overloaded), calls(&["x", "y"]), text("ok")])
+            .tool("start", Behaviour::ok("started", 1))
+            .tool("x", Behaviour::ok("X", 1))
+            .hook("Gate", proceed(Proceed::default()))
+            .hook("Gate", proceed(Proceed { tools: Some(tools(&["start", "x"])), ..Proceed::default() }));
     let mut world = go(config, script);
     assert_eq!(rest(&mut world), "go | [start] | start ok | [x y] | x ok | y error(unknowntool) | ok");
     let offered: Vec<Vec<_>> = world
@@ -103,7 +100,9 @@ fn c_t02_the_gate_says_what_a_step_begins_with() {
         .events
         .iter()
         .filter_map(|stamped| match &stamped.event {
-            Event::AttemptStarted { with, .. } => Some(with.as_ref().map(|head| (head.why, head.system.to_string()))),
+            Event::AttemptStarted { with, .. } => {
+                Some(with.as_ref().map(|head| (head.why, head.system.to_string())))
+            }
             _ => None,
         })
         .collect();
@@ -190,7 +189,13 @@ fn c_t16_a_stop_hook_is_overruled() {
     assert_eq!(count(&world, |event| matches!(event, Event::HookOverruled { .. })), 1);
     assert_eq!(ends(&world), "completed");
     // Input from outside does.
-    let mut world = go(with(|config| { config.ask.stop = true; config.turn.stop_hook = 1; }), script);
+    let mut world = go(
+        with(|config| {
+            config.ask.stop = true;
+            config.turn.stop_hook = 1;
+        }),
+        script,
+    );
     world.arrange(5, notify("n"));
     assert_eq!(rest(&mut world), "go | 1 | hook more | [a] | a ok | note n | 2 | hook more | 3");
     // A broken hook is no continuation, nor is one without a message.
@@ -237,7 +242,8 @@ fn c_c11_a_result_is_rewritten_or_withheld() {
         let stopped_by = Some((call(1, 1, 0), reason.into()));
         assert_eq!(last_end(&world).1, EndReason::Completed { stopped_by });
     }
-    let mut world = go(finalizing(), one_call(Behaviour::error("no", 1), finalized(ToolResult::text("fine"))));
+    let mut world =
+        go(finalizing(), one_call(Behaviour::error("no", 1), finalized(ToolResult::text("fine"))));
     assert_eq!(rest(&mut world), "go | [a] | a error(failed) | ok");
 }
 
@@ -265,12 +271,20 @@ fn c_v07_every_entry_says_where_it_comes_from() {
         .tool("a", Behaviour::ok("", 1).ends(Executed::Done(Arc::new(deliver))))
         .hook("Gate", proceed(Proceed { messages: vec![text_content("g")], ..Proceed::default() }))
         .hook("Stop", go_on("s"));
-    let mut world = go(with(|config| { config.ask.gate = true; config.ask.stop = true; }), script);
+    let mut world = go(
+        with(|config| {
+            config.ask.gate = true;
+            config.ask.stop = true;
+        }),
+        script,
+    );
     world.arrange(0, remind("r", "r", false));
     world.arrange(30, abort());
     let right = "go | gate g | [a] | a ok | deliver d | reminder r | 1 | hook s | salvaged so far | marker";
     assert_eq!(rest(&mut world), right);
     let of_turn = |entry: &Arc<machine_core::message::Entry>| entry.turn == Some(turn(1));
     assert!(world.engine.history().iter().all(of_turn));
-    assert!(matches!(world.engine.history().get(0).unwrap().origin, Origin::Prompt { ref id } if &*id.0 == "go"));
+    assert!(
+        matches!(world.engine.history().get(0).unwrap().origin, Origin::Prompt { ref id } if &*id.0 == "go")
+    );
 }

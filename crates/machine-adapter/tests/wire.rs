@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::Host;
-use machine_core::ask::{Answer, Executed, Gated, Plan, Prepared, Proceed, Question, Screened};
+use machine_core::ask::{Answer, Ask, Executed, Gated, Plan, Prepared, Proceed, Question, Screened, Timer};
 use machine_core::config::{Config, Questions, TurnLimits};
 use machine_core::event::Event;
 use machine_core::history::is_legal;
@@ -216,6 +216,14 @@ fn piece() -> impl Strategy<Value = ModelEvent> {
     ]
 }
 
+/// What the host owes an answer to, besides the model's.
+fn owed(host: &Host) -> Option<Ask> {
+    let model = |question: &Question| {
+        matches!(question, Question::Attempt { .. } | Question::Timer { timer: Timer::StreamIdle(_), .. })
+    };
+    host.open.values().find(|ask| !model(&ask.question)).cloned()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -240,7 +248,8 @@ proptest! {
             pieces.into_iter().for_each(|piece| host.model(piece));
             host.finish(finishes[finish as usize]);
             // Everything that is asked is answered.
-            while let Some((id, ask)) = host.open.iter().find(|(_, ask)| !matches!(ask.question, Question::Attempt { .. } | Question::Timer { timer: machine_core::ask::Timer::StreamIdle(_), .. })).map(|(id, ask)| (*id, ask.clone())) {
+            while let Some(ask) = owed(&host) {
+                let id = ask.id;
                 match ask.question {
                     Question::Prepare { .. } => host.answer(id, Answer::Prepare(Prepared::Ready(Arc::default()))),
                     Question::Execute { .. } => host.answer(id, Answer::Execute(Executed::Done(Arc::new(ToolResult::text("x"))))),

@@ -85,7 +85,7 @@ async fn c_j10_a_journal_that_fails_stops_the_agent_and_says_so() {
             let agent = agent.clone();
             async move { agent.prompt("go").await }
         });
-        // It runs when the tool breaks the journal, or is refused.
+        wait_for(&mut agent.events(), |event| matches!(event, Event::TurnStarted { .. })).await;
         let queued = agent.prompt("later").await.unwrap_err();
         assert!(
             matches!(queued, PromptError::Faulted(_) | PromptError::Command(_)),
@@ -233,9 +233,7 @@ async fn hand_over(agent: &Agent) -> Parked {
     let parked = agent.park().await.unwrap();
     assert!(agent.is_gone());
     let text = serde_json::to_string(&parked).unwrap();
-    let again: Parked = serde_json::from_str(&text).unwrap();
-    assert_eq!(again, parked);
-    again
+    serde_json::from_str(&text).unwrap()
 }
 
 #[tokio::test(start_paused = true)]

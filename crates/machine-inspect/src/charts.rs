@@ -10,7 +10,7 @@ pub use call::call;
 pub use turn::turn;
 
 /// More configurations than any world has; beyond it its samples are too many.
-const LIMIT: usize = 20_000;
+const LIMIT: usize = 60_000;
 
 /// A machine that can be drawn.
 #[derive(Clone, Copy, Debug)]

@@ -205,8 +205,7 @@ impl Reply {
 
     fn later(self, ask: AskId) -> Vec<Later> {
         let Self { after, edits, answer: end } = self;
-        let edit =
-            |edit| Later { after, input: Input::Piece { ask, piece: Piece::Edit(Arc::new(edit)) } };
+        let edit = |edit| Later { after, input: Input::Piece { ask, piece: Piece::Edit(Arc::new(edit)) } };
         edits.into_iter().map(edit).chain(end.map(|end| answer(after, ask, end))).collect()
     }
 }

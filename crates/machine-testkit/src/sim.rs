@@ -154,12 +154,21 @@ impl<H: Host> Sim<H> {
         self.journal.crash();
         let again = reopen(self.journal.records())?;
         (self.engine, self.writer) = (again.engine, again.writer);
-        if let Some(recovered) = again.recovered
-            && let Err(why) = self.deliver(recovered)
-        {
-            self.refused.push((self.now, why));
+        match again.recovered.map(|recovered| self.deliver(recovered)) {
+            Some(Err(why)) => self.refused.push((self.now, why)),
+            Some(Ok(())) => {}
+            None => self.ask_again(),
         }
         Ok(())
+    }
+
+    /// Nothing had to be closed: what is open outlives its process, and is asked again (J05).
+    fn ask_again(&mut self) {
+        let open: Vec<Ask> = self.engine.outstanding().map(|open| open.ask.clone()).collect();
+        for ask in open {
+            self.orders.push((self.now, Order::Ask(ask.clone())));
+            self.carry_out(&ask);
+        }
     }
 
     /// The ends of turns so far.

@@ -16,20 +16,20 @@ fn menu(may: Allowed) -> Menu {
 
 fn world(menu: Menu, ask: Questions) -> EngineWorld {
     let calls = CallLimits { max_parallel: 2, ..CallLimits::default() };
-    EngineWorld::new(menu, ask, calls).unwrap_or_else(|what| panic!("{what}"))
+    EngineWorld::new(menu, ask, calls).expect("a sound start")
 }
 
 fn clean(name: &str, menu: Menu, ask: Questions) -> Explored {
-    match explore(world(menu, ask), 3_000_000) {
-        Ok(done) => {
-            let Explored { states, transitions, rests, depth, took } = done;
-            println!(
-                "{name}: {states} states, {transitions} transitions, {rests} rests, depth {depth}, {took:.1?}, 0 violations"
-            );
-            done
-        }
-        Err(violation) => panic!("{name}: {violation}"),
+    let found = explore(world(menu, ask), 3_000_000);
+    if let Err(violation) = &found {
+        println!("{name}: {violation}");
     }
+    let done = found.expect("no violation");
+    let Explored { states, transitions, rests, depth, took } = done;
+    println!(
+        "{name}: {states} states, {transitions} transitions, {rests} rests, depth {depth}, {took:.1?}, 0 violations"
+    );
+    done
 }
 
 #[test]

@@ -11,7 +11,7 @@ every!(states: State {
     State::Aborting(_) => "Aborting",
     State::Draining { .. } => "Draining",
     State::Stopping => "Stopping",
-    State::Ended => "Ended",
+    State::Ended(_) => "Ended",
 });
 
 every!(events: Event {

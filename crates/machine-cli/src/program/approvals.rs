@@ -52,8 +52,12 @@ impl Approver {
         let (to, questions) = mpsc::unbounded_channel();
         let (people, refusal) = match policy {
             Approve::Ask if terminal => (Some(to), "the user said no"),
-            Approve::Ask => (None, "nobody can be asked without a terminal; run with `--approve all` to allow it"),
-            Approve::All | Approve::None => (None, "this run allows no changes; run with `--approve all` to allow them"),
+            Approve::Ask => {
+                (None, "nobody can be asked without a terminal; run with `--approve all` to allow it")
+            }
+            Approve::All | Approve::None => {
+                (None, "this run allows no changes; run with `--approve all` to allow them")
+            }
         };
         (Self { people, always: Arc::default(), refusal }, questions)
     }

@@ -13,7 +13,8 @@ pub fn chart(args: &Chart) -> Result<ExitCode, Usage> {
         Machine::Turn => "turn",
         Machine::Call => "call",
     };
-    let drawable = charts::named(name).ok_or_else(|| Usage::Chart(format!("there is no machine `{name}`")))?;
+    let drawable =
+        charts::named(name).ok_or_else(|| Usage::Chart(format!("there is no machine `{name}`")))?;
     let chart = (drawable.chart)().map_err(|error| Usage::Chart(error.to_string()))?;
     let text = match args.format {
         Format::Mermaid => mermaid::mermaid(&chart),

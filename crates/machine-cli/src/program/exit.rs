@@ -20,7 +20,9 @@ pub fn of(reason: &EndReason) -> ExitCode {
     match reason {
         EndReason::Completed { .. } => COMPLETED,
         EndReason::Aborted(_) => ExitCode::from(ABORTED),
-        EndReason::MaxTokens | EndReason::Suspended | EndReason::Other | EndReason::Filtered => ENDED_EARLY.into(),
+        EndReason::MaxTokens | EndReason::Suspended | EndReason::Other | EndReason::Filtered => {
+            ENDED_EARLY.into()
+        }
         EndReason::Paused | EndReason::Blocked(_) | EndReason::StepLimit => ENDED_EARLY.into(),
         EndReason::Failed(_) | EndReason::Interrupted => ENDED_EARLY.into(),
     }

@@ -3,12 +3,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use machine_adapter::Request;
 use machine_core::response::{Finished, ModelError};
 use machine_host::{BoxFuture, Model, ModelOut};
-use machine_adapter::Request;
 
-use crate::models::script::{Script, ScriptReply};
 use crate::models::rules;
+use crate::models::script::{Script, ScriptReply};
 use crate::program::exit::Usage;
 
 /// An embedded model.

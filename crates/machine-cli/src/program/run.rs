@@ -22,7 +22,8 @@ const GONE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Runs one prompt, or a prompt loop.
 pub fn run(args: Run) -> Result<ExitCode, Usage> {
-    let workspace = Workspace::open(&args.dir).map_err(|error| Usage::Dir { dir: args.dir.clone(), error })?;
+    let workspace =
+        Workspace::open(&args.dir).map_err(|error| Usage::Dir { dir: args.dir.clone(), error })?;
     let model = Player::named(&args.model)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -51,7 +52,12 @@ async fn follow(args: Run, workspace: Arc<Workspace>, model: Player) -> Result<E
     })
 }
 
-async fn open(args: &Run, workspace: &Arc<Workspace>, model: Player, approver: &Approver) -> Result<(Agent, Events), Usage> {
+async fn open(
+    args: &Run,
+    workspace: &Arc<Workspace>,
+    model: Player,
+    approver: &Approver,
+) -> Result<(Agent, Events), Usage> {
     let (max_steps, root) = (args.max_steps, workspace.root().to_string_lossy().into_owned());
     let mut builder = Agent::builder().system(SYSTEM).model(model).config(move |config| {
         config.turn.max_steps = max_steps;

@@ -17,7 +17,8 @@ use crate::program::run::Questions;
 /// How often the status line is drawn at most.
 const REDRAW: Duration = Duration::from_millis(100);
 
-const HELP: &str = "/steer TEXT joins the running turn, /abort stops it, /state shows the machines, /quit ends";
+const HELP: &str =
+    "/steer TEXT joins the running turn, /abort stops it, /state shows the machines, /quit ends";
 
 /// A run of the program.
 pub struct Session {
@@ -46,7 +47,13 @@ enum Next {
 
 impl Session {
     /// A run over an open agent.
-    pub fn new(agent: Agent, events: Events, console: Box<dyn Console>, approver: Approver, questions: Questions) -> Self {
+    pub fn new(
+        agent: Agent,
+        events: Events,
+        console: Box<dyn Console>,
+        approver: Approver,
+        questions: Questions,
+    ) -> Self {
         Self { agent, events, console, approver, questions, open: VecDeque::new(), stops: 0, last: None }
     }
 
@@ -98,7 +105,11 @@ impl Session {
         self.last.as_ref().map_or(exit::COMPLETED, exit::of)
     }
 
-    async fn next(&mut self, lines: &mut mpsc::UnboundedReceiver<String>, interrupts: &mut Interrupts) -> Next {
+    async fn next(
+        &mut self,
+        lines: &mut mpsc::UnboundedReceiver<String>,
+        interrupts: &mut Interrupts,
+    ) -> Next {
         tokio::select! {
             biased;
             () = interrupts.next() => Next::Interrupt,
@@ -174,8 +185,9 @@ impl Session {
 
     fn ask_next(&mut self) {
         // A rule that was just granted answers what waits and is covered by it.
-        let (covered, rest): (VecDeque<_>, VecDeque<_>) =
-            std::mem::take(&mut self.open).into_iter().partition(|asked| self.approver.is_always(&asked.question.tool));
+        let (covered, rest): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.open)
+            .into_iter()
+            .partition(|asked| self.approver.is_always(&asked.question.tool));
         self.open = rest;
         for asked in covered {
             self.approver.answer(asked, Said::Yes);
@@ -191,7 +203,9 @@ impl Session {
             ("", _) => return,
             ("/abort", _) => return self.stop(),
             ("/state", _) => return self.state().await,
-            ("/steer", text) if !text.trim().is_empty() => self.agent.steer(text.trim().to_owned()).await.map(drop),
+            ("/steer", text) if !text.trim().is_empty() => {
+                self.agent.steer(text.trim().to_owned()).await.map(drop)
+            }
             (command, _) if command.starts_with('/') => return self.console.note(HELP),
             _ => self.agent.submit(line.to_owned()).await.map(drop),
         };
@@ -213,7 +227,11 @@ impl Session {
     /// The first time what runs is stopped in order, the second time without grace (X03, X04).
     fn stop(&mut self) {
         self.stops += 1;
-        self.console.note(if self.stops == 1 { "stopping; once more drops the grace" } else { "stopping now" });
+        self.console.note(if self.stops == 1 {
+            "stopping; once more drops the grace"
+        } else {
+            "stopping now"
+        });
         let agent = self.agent.clone();
         // The answer is the end of the turn, which the events show.
         tokio::spawn(async move { agent.abort(Cause::by(By::User)).await });
@@ -279,7 +297,10 @@ struct Interrupts {
 }
 
 fn interrupts() -> Interrupts {
-    Interrupts { interrupt: signal(SignalKind::interrupt()).ok(), terminate: signal(SignalKind::terminate()).ok() }
+    Interrupts {
+        interrupt: signal(SignalKind::interrupt()).ok(),
+        terminate: signal(SignalKind::terminate()).ok(),
+    }
 }
 
 impl Interrupts {

@@ -20,7 +20,11 @@ pub struct Bench {
 /// All tools over a workspace. `ask`: those that change something need an approval.
 pub fn bench(workspace: &Arc<Workspace>, ask: bool) -> impl Iterator<Item = Bench> {
     let workspace = workspace.clone();
-    tools::all().iter().map(move |def| Bench { workspace: workspace.clone(), def, ask: ask && def.needs_approval })
+    tools::all().iter().map(move |def| Bench {
+        workspace: workspace.clone(),
+        def,
+        ask: ask && def.needs_approval,
+    })
 }
 
 impl Tool for Bench {

@@ -1,14 +1,16 @@
 //! Every event as one JSON line, and nothing else on standard output.
-use std::io::Write;
-
 use machine_core::event::Event;
 use machine_host::{ApproveQuestion, Place, Seen};
 use serde::Serialize;
 
+use crate::program::console::out::{Flushed, Out, tell};
 use crate::program::console::Console;
 
 /// JSON lines on standard output.
-pub struct Json;
+#[derive(Default)]
+pub struct Json {
+    out: Out,
+}
 
 /// One line: the number of a durable event, or the one that a live event comes after; then the event.
 #[derive(Serialize)]
@@ -28,17 +30,18 @@ impl Console for Json {
             Place::Live { after } => (None, after),
         };
         match serde_json::to_string(&Line { n, after, event: &seen.event }) {
-            Ok(line) => {
-                // A reader that went away does not stop the work.
-                let _ = writeln!(std::io::stdout().lock(), "{line}");
-            }
-            Err(error) => self.note(&format!("an event cannot be written as JSON: {error}")),
+            Ok(line) => self.out.write(line + "\n"),
+            Err(error) => tell(&format!("an event cannot be written as JSON: {error}")),
         }
     }
 
     fn ask(&mut self, _: &ApproveQuestion) {}
 
     fn note(&mut self, text: &str) {
-        eprintln!("agent-machine: {text}");
+        tell(text);
+    }
+
+    fn finish(&mut self) -> Option<Flushed> {
+        self.out.end()
     }
 }

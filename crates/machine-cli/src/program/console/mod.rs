@@ -3,12 +3,15 @@
 //! A console is a watcher: it gets events and says nothing back, so it can be exchanged freely.
 
 mod json;
+mod out;
 mod plain;
 mod say;
 mod terminal;
 
 pub use json::Json;
+pub use out::{Flushed, tell};
 pub use plain::Plain;
+pub use say::one_line;
 pub use terminal::Terminal;
 
 use machine_adapter::view::View;
@@ -19,6 +22,11 @@ pub trait Console {
     /// Something happened.
     fn event(&mut self, seen: &Seen);
 
+    /// Whether it shows the states as they are now.
+    fn has_status(&self) -> bool {
+        false
+    }
+
     /// The states as they are now, for a status line. Called after events, when it is cheap to redraw.
     fn status(&mut self, view: &View) {
         let _ = view;
@@ -26,6 +34,14 @@ pub trait Console {
 
     /// A person is asked.
     fn ask(&mut self, question: &ApproveQuestion);
+
+    /// The question that was asked is no longer open.
+    fn withdrawn(&mut self) {}
+
+    /// A person has typed a line and ended it.
+    fn entered(&mut self, line: &str) {
+        let _ = line;
+    }
 
     /// A line of the program's own.
     fn note(&mut self, text: &str);
@@ -35,6 +51,6 @@ pub trait Console {
         self.note(&format!("{missed} events were not shown"));
     }
 
-    /// The run is over.
-    fn finish(&mut self) {}
+    /// The run is over, nothing more is shown.
+    fn finish(&mut self) -> Option<Flushed>;
 }

@@ -1,89 +1,112 @@
 //! Plain lines, for pipes and logs.
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use machine_core::event::Event;
 use machine_core::ids::CallId;
+use machine_core::message::Message;
+use machine_core::outcome::Outcome;
 use machine_core::response::ModelEvent;
 use machine_host::{ApproveQuestion, Seen};
 
+use crate::program::console::out::{Flushed, Out};
 use crate::program::console::{Console, say};
 
 /// Plain lines on standard output.
 #[derive(Default)]
 pub struct Plain {
-    tools: BTreeMap<CallId, String>,
-    /// Whether text stands on the current line.
+    out: Out,
+    words: Words,
+}
+
+impl Console for Plain {
+    fn event(&mut self, seen: &Seen) {
+        self.out.write(self.words.event(&seen.event));
+    }
+
+    fn ask(&mut self, question: &ApproveQuestion) {
+        self.out.write(self.words.question(question));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.out.write(self.words.line(text));
+    }
+
+    fn finish(&mut self) -> Option<Flushed> {
+        self.out.write(self.words.end_line());
+        self.out.end()
+    }
+}
+
+/// What is to be written for what happens, and whether it ends within a line.
+#[derive(Default)]
+pub(super) struct Words {
+    /// What the running calls are called.
+    labels: BTreeMap<CallId, String>,
+    /// Whether something stands on the current line.
     mid_line: bool,
 }
 
-impl Plain {
-    /// Shown so far by call.
-    fn name(&self, call: CallId) -> String {
-        self.tools.get(&call).cloned().unwrap_or_else(|| call.to_string())
+impl Words {
+    /// The text for an event; empty if it is not worth any.
+    pub(super) fn event(&mut self, event: &Event) -> String {
+        match event {
+            Event::Delta { delta: ModelEvent::Text(text), .. } => return self.text(&say::safe(text)),
+            Event::AttemptDiscarded { .. } if self.mid_line => return self.text(" [discarded]\n"),
+            Event::CallAnnounced { call, tool, args, .. } => {
+                self.labels.insert(*call, say::label(tool, args));
+            }
+            // Its error is told with what the tool said, when that is committed.
+            Event::CallSettled { outcome: Outcome::Error { .. }, .. } => return String::new(),
+            _ => {}
+        }
+        let line = match event {
+            Event::Committed { entry, .. } => match &entry.message {
+                Message::Tool(result) => say::error(result, &self.label(result.call)),
+                _ => None,
+            },
+            event => say::line(event, |call| self.label(call)),
+        };
+        let mut text = line.map(|line| self.line(&line)).unwrap_or_default();
+        if matches!(event, Event::StepEnded { .. } | Event::TurnEnded(_)) {
+            text.push_str(&self.end_line());
+        }
+        text
     }
 
-    fn write(&mut self, text: &str) {
-        let mut out = std::io::stdout().lock();
-        // A reader that went away does not stop the work.
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        self.mid_line = !text.is_empty() && !text.ends_with('\n');
+    /// The text for a question to a person. The answer is typed behind it.
+    pub(super) fn question(&mut self, question: &ApproveQuestion) -> String {
+        let wanted = self.line(&say::wanted(&question.tool, &question.args));
+        wanted + &self.text(say::ALLOW)
     }
 
     /// One whole line.
-    pub(super) fn line(&mut self, text: &str) {
-        self.end_line();
-        self.write(&format!("{text}\n"));
+    pub(super) fn line(&mut self, text: &str) -> String {
+        self.end_line() + text + "\n"
     }
 
-    pub(super) fn end_line(&mut self) {
-        if self.mid_line {
-            self.write("\n");
+    /// Text that goes on where the last one ended.
+    pub(super) fn text(&mut self, text: &str) -> String {
+        if let Some(last) = text.chars().next_back() {
+            self.mid_line = last != '\n';
         }
+        text.to_owned()
+    }
+
+    /// The end of the current line, if something stands on it.
+    pub(super) fn end_line(&mut self) -> String {
+        if std::mem::take(&mut self.mid_line) { "\n".to_owned() } else { String::new() }
+    }
+
+    /// The line was ended by whoever typed on it.
+    pub(super) fn entered(&mut self) {
+        self.mid_line = false;
     }
 
     pub(super) fn is_mid_line(&self) -> bool {
         self.mid_line
     }
-}
 
-impl Console for Plain {
-    fn event(&mut self, seen: &Seen) {
-        match &*seen.event {
-            Event::Delta { delta: ModelEvent::Text(text), .. } => self.write(&say::safe(text)),
-            Event::AttemptDiscarded { .. } if self.mid_line => self.line(" [discarded]"),
-            Event::CallAnnounced { call, tool, .. } => {
-                self.tools.insert(*call, tool.to_string());
-            }
-            event => {
-                if let Some(line) = say::line(event, |call| self.name(call)) {
-                    self.line(&line);
-                }
-                if matches!(event, Event::StepEnded { .. } | Event::TurnEnded(_)) {
-                    self.end_line();
-                }
-                if matches!(event, Event::TurnEnded(_)) {
-                    self.tools.clear();
-                }
-            }
-        }
+    fn label(&self, call: CallId) -> String {
+        self.labels.get(&call).cloned().unwrap_or_else(|| call.to_string())
     }
-
-    fn ask(&mut self, question: &ApproveQuestion) {
-        self.end_line();
-        self.write(&format!("{}\n  allow? [y]es, [n]o, [a]lways: ", wanted(question)));
-        self.mid_line = false;
-    }
-
-    fn note(&mut self, text: &str) {
-        self.line(text);
-    }
-
-    fn finish(&mut self) {
-        self.end_line();
-    }
-}
-
-fn wanted(question: &ApproveQuestion) -> String {
-    format!("  wants to run {} {}", question.tool, say::short(&question.args))
 }

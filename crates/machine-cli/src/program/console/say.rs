@@ -13,8 +13,12 @@ pub(super) fn line(event: &Event, tool: impl Fn(CallId) -> String) -> Option<Str
         Event::CallSettled { call, outcome: Outcome::Ok } => format!("  ok    {}", tool(*call)),
         Event::CallSettled { call, outcome } => format!("  {} {}", status(outcome), tool(*call)),
         Event::CallDetached { call } => format!("  {} works on in the background", tool(*call)),
-        Event::BackgroundEnded { call, outcome } => format!("  {} ended: {}", tool(*call), status(outcome).trim()),
-        Event::LateResult { call, outcome } => format!("  {} ended late: {}", tool(*call), status(outcome).trim()),
+        Event::BackgroundEnded { call, outcome } => {
+            format!("  {} ended: {}", tool(*call), status(outcome).trim())
+        }
+        Event::LateResult { call, outcome } => {
+            format!("  {} ended late: {}", tool(*call), status(outcome).trim())
+        }
         Event::Progress { call, text } => format!("  {}: {text}", tool(*call)),
         Event::Retrying { next, max, delay_ms, error, .. } => {
             format!("  the model failed ({}); try {next} of {max} in {delay_ms} ms", error.message)
@@ -22,7 +26,9 @@ pub(super) fn line(event: &Event, tool: impl Fn(CallId) -> String) -> Option<Str
         Event::HookFailed { question, error } => format!("  {question}: {error}"),
         Event::Held { .. } => "  what waits is held until the next prompt".into(),
         Event::Faulted { cause } => format!("  the engine stopped: {cause}"),
-        Event::Receipt { input, receipt: Receipt::Dropped(why) } => format!("  `{input}` was dropped: {why:?}"),
+        Event::Receipt { input, receipt: Receipt::Dropped(why) } => {
+            format!("  `{input}` was dropped: {why:?}")
+        }
         Event::TurnEnded(end) => ended(end)?,
         _ => return None,
     })

@@ -9,8 +9,8 @@ use crossterm::terminal::{Clear, ClearType, size};
 use machine_adapter::view::View;
 use machine_host::{ApproveQuestion, Seen};
 
-use crate::program::console::plain::Plain;
 use crate::program::console::Console;
+use crate::program::console::plain::Plain;
 
 /// A terminal on standard output.
 #[derive(Default)]
@@ -50,7 +50,10 @@ impl Console for Terminal {
         let line: String = status_line(view).chars().take(width).collect();
         let mut out = std::io::stdout().lock();
         let dim = (SetAttribute(Attribute::Dim), SetAttribute(Attribute::Reset));
-        let _ = queue!(out, dim.0).and_then(|()| write!(out, "{line}")).and_then(|()| queue!(out, dim.1)).and_then(|()| out.flush());
+        let _ = queue!(out, dim.0)
+            .and_then(|()| write!(out, "{line}"))
+            .and_then(|()| queue!(out, dim.1))
+            .and_then(|()| out.flush());
         self.drawn = true;
     }
 
