@@ -1,5 +1,6 @@
 //! A batch through the engine: who starts, what is told in which order, what is left (B01 to B10).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
+#![expect(clippy::panic, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::sync::Arc;

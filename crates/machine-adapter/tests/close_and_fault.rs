@@ -1,4 +1,5 @@
 //! How an opening ends: closed, or faulted (A19, A22); and inputs that fit nothing (E07).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 mod story;
 
 use std::sync::Arc;
@@ -270,4 +271,34 @@ fn c_c09_nobody_carries_it_out_any_more() {
     world.arrange(9, Input::Lost { ask });
     rest(&mut world);
     assert_eq!((ends(&world).as_str(), last_end(&world).0), ("failed", 9));
+}
+
+/// X01.
+#[test]
+fn c_a19_close_while_a_user_stops_the_turn() {
+    let script = model([calls(&["a"]), text("1")]).tool("a", Behaviour::hang().deaf());
+    let mut world = go(short_grace(), script);
+    world.arrange(5, abort());
+    world.arrange(9, Command::Close);
+    assert_eq!(rest(&mut world), "go | [a] | a cancelled(may have run) | marker");
+    assert_eq!(last_end(&world), (15, EndReason::Aborted(Cause::by(By::User))), "the first one counts");
+    assert_eq!(closed(&world), [15]);
+}
+
+/// A20.
+#[test]
+fn c_a19_what_close_cancelled_is_told_in_the_next_opening() {
+    let script = model([calls(&["job"]), text("1"), text("2")]).tool("job", Behaviour::hang().detaches(1));
+    let mut world = go(with(|_| {}), script);
+    world.arrange(20, notify("n"));
+    world.arrange(20, Command::Close);
+    rest(&mut world);
+    assert_eq!(closed(&world), [20]);
+    world.crash().unwrap();
+    let before = rest(&mut world);
+    world.host.responses = [text("3")].into();
+    world.arrange(30, submit("x"));
+    let right = format!("{before} | end of 1.1.1.0 | x | 3");
+    assert_eq!(rest(&mut world), right);
+    assert_eq!(count(&world, |event| matches!(event, Event::BackgroundEnded { .. })), 1);
 }

@@ -1,12 +1,13 @@
 //! Cut, empty and endless responses: every loop is bounded, and the end says which bound it was (T05, T07 to T13, T17,
 //! A24).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 mod story;
 
 use std::sync::Arc;
 
 use machine_core::ask::Executed;
 use machine_core::config::Config;
-use machine_core::event::{EndReason, Event, TurnError};
+use machine_core::event::{EndReason, Event, Sealed, TurnError};
 use machine_core::input::Command;
 use machine_core::outcome::ToolResult;
 use machine_core::response::{Failure, Finish, ModelEvent};
@@ -287,4 +288,23 @@ fn c_a24_calls_arguments_and_bytes_of_a_response_are_bounded() {
     assert_eq!(rest(&mut world), "go");
     assert!(matches!(failed(&world), TurnError::Model { error, .. } if error.kind == Failure::TooLarge));
     assert_eq!(requests(&world), 1);
+}
+
+#[test]
+fn c_t06_a_step_that_was_cut_short_is_sealed() {
+    let sealed = |world: &World| {
+        let ends = world.events.iter().filter_map(|stamped| match &stamped.event {
+            Event::StepEnded { sealed, .. } => Some(*sealed),
+            _ => None,
+        });
+        ends.collect::<Vec<_>>()
+    };
+    let mut world =
+        go(with(|_| {}), model([calls(&["a"]), text("x").silent()]).tool("a", Behaviour::ok("A", 1)));
+    world.arrange(9, abort());
+    rest(&mut world);
+    assert_eq!(sealed(&world), [None, Some(Sealed::Aborted)]);
+    let mut world = go(with(|_| {}), model([Response::failure(Failure::Auth)]));
+    rest(&mut world);
+    assert_eq!(sealed(&world), [Some(Sealed::Failed)]);
 }

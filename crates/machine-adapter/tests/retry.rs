@@ -1,4 +1,5 @@
 //! Failed attempts: recovery, retry, fail; and what they cost (M02 to M14, U01, U02).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 mod story;
 
 use std::sync::Arc;

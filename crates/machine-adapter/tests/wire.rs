@@ -1,5 +1,4 @@
 //! Whatever a provider, a tool or a client sends: history stays whole, and the engine does not fault (V01 to V13).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::sync::Arc;
@@ -10,19 +9,10 @@ use machine_core::config::{Config, Questions, TurnLimits};
 use machine_core::event::Event;
 use machine_core::history::is_legal;
 use machine_core::input::{Command, Input, Note, Submit};
-use machine_core::message::{Body, Content, Message, Part, ToolCall};
+use machine_core::message::{Body, Content, Part, ToolCall};
 use machine_core::outcome::{ErrorCode, Outcome, SkipCode, ToolResult};
 use machine_core::response::{Finish, ModelEvent};
 use proptest::prelude::*;
-
-/// The results in history: wire id, outcome, text.
-fn results(host: &Host) -> Vec<(String, Outcome, String)> {
-    let result = |message: &Message| match message {
-        Message::Tool(tool) => Some((tool.wire.to_string(), tool.outcome.clone(), message.text())),
-        _ => None,
-    };
-    host.engine.history().iter().filter_map(|entry| result(&entry.message)).collect()
-}
 
 fn run_all(host: &mut Host, n: u32) {
     let calls: Vec<_> = (0..n).map(|i| host.call(i)).collect();
@@ -41,11 +31,11 @@ fn c_v04_a_provider_that_starts_to_count_again_loses_nothing() {
         run_all(&mut host, 2);
         host.say("done");
     }
-    let wires: Vec<_> = results(&host).into_iter().map(|(wire, ..)| wire).collect();
+    let wires: Vec<_> = host.results().into_iter().map(|(wire, ..)| wire).collect();
     let want =
         ["call_0", "call_1", "call_0__2", "call_0__3", "call_0__4", "call_1__2", "call_0__5", "call_0__6"];
     assert_eq!(wires, want);
-    let texts: Vec<_> = results(&host).into_iter().map(|(.., text)| text).collect();
+    let texts: Vec<_> = host.results().into_iter().map(|(.., text)| text).collect();
     let want = ["1.1.1.0", "1.1.1.1", "1.1.2.0", "1.1.2.1", "1.2.1.0", "1.2.1.1", "1.2.2.0", "1.2.2.1"];
     assert_eq!(texts, want.map(|call| format!("result {call}")), "each has its own");
 }
@@ -62,7 +52,7 @@ fn c_v03_ids_of_a_discarded_attempt_are_free_again() {
     host.answer(wait, Answer::Fired);
     host.respond(&[("x", "t", "{}")]);
     run_all(&mut host, 1);
-    assert_eq!(results(&host)[0].0, "x");
+    assert_eq!(host.results()[0].0, "x");
 }
 
 #[test]
@@ -74,7 +64,7 @@ fn c_v09_and_v10_what_is_not_sound_is_answered_and_the_others_run() {
     assert_eq!(prepared, [1, 3], "only these are asked about");
     [1, 3].map(|i| host.call(i)).into_iter().for_each(|call| host.prepare(call, Plan::default()));
     [1, 3].map(|i| host.call(i)).into_iter().for_each(|call| host.done(call));
-    let outcomes: Vec<_> = results(&host).into_iter().map(|(_, outcome, _)| outcome).collect();
+    let outcomes: Vec<_> = host.results().into_iter().map(|(_, outcome, _)| outcome).collect();
     let bad = [Outcome::error(ErrorCode::BadJson), Outcome::error(ErrorCode::IllegalName)];
     assert_eq!(outcomes, [bad[0].clone(), Outcome::Ok, bad[1].clone(), Outcome::Ok]);
     // What is told is what the provider sent; what stands on the wire is legal.
@@ -97,7 +87,7 @@ fn c_a24_calls_and_arguments_over_the_limit_are_answered() {
     host.respond(&[("a", "t", "{\"x\":\"0123456789\"}"), ("b", "t", "{}"), ("c", "t", "{}")]);
     run_one(&mut host, 1);
     let limit = Outcome::skipped(SkipCode::Limit);
-    let outcomes: Vec<_> = results(&host).into_iter().map(|(_, outcome, _)| outcome).collect();
+    let outcomes: Vec<_> = host.results().into_iter().map(|(_, outcome, _)| outcome).collect();
     assert_eq!(outcomes, [limit.clone(), Outcome::Ok, limit]);
 }
 
@@ -139,7 +129,7 @@ fn faulted(host: &Host) -> Option<&Event> {
 }
 
 fn unanswered(host: &Host) -> Vec<String> {
-    let answered: Vec<_> = results(host).into_iter().map(|(wire, ..)| wire).collect();
+    let answered: Vec<_> = host.results().into_iter().map(|(wire, ..)| wire).collect();
     let calls = host.engine.history().iter().flat_map(|entry| entry.message.calls());
     calls.map(|call| call.wire.to_string()).filter(|wire| !answered.contains(wire)).collect()
 }
@@ -265,7 +255,7 @@ proptest! {
         let count = |like: &dyn Fn(&Event) -> bool| host.events.iter().filter(|event| like(event)).count();
         let announced = count(&|event| matches!(event, Event::CallAnnounced { .. }));
         prop_assert_eq!(announced, count(&|event| matches!(event, Event::CallSettled { .. })));
-        prop_assert_eq!(announced, results(&host).len());
+        prop_assert_eq!(announced, host.results().len());
     }
 }
 
@@ -281,7 +271,7 @@ fn c_v11_no_result_is_empty_on_the_wire() {
         host.prepare(call, Plan { access: machine_core::access::Access::None, ..Plan::default() });
         host.done_with(call, ToolResult { output, ..ToolResult::default() });
     }
-    let texts: Vec<_> = results(&host).into_iter().map(|(.., text)| text).collect();
+    let texts: Vec<_> = host.results().into_iter().map(|(.., text)| text).collect();
     assert_eq!(
         texts,
         [

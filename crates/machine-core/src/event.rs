@@ -440,7 +440,7 @@ pub struct RequestHead {
 pub enum HeadTold {
     /// The first request of the session.
     First,
-    /// The first request of this opening.
+    /// The first request after what a dead process left open was closed.
     Resumed,
     /// It differs from the last.
     Changed,

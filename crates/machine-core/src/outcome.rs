@@ -269,6 +269,15 @@ impl Settlement {
         Self { outcome: result.outcome(), result: Some(result.clone()), cause: None }
     }
 
+    /// Output that was not finalized goes no further, whatever the host brought with it (C11).
+    pub fn without_output(self) -> Self {
+        let strip = |result: Arc<ToolResult>| match result.output.is_empty() {
+            true => result,
+            false => Arc::new(ToolResult { output: alloc::vec::Vec::new(), ..(*result).clone() }),
+        };
+        Self { result: self.result.map(strip), ..self }
+    }
+
     /// An abort wins over a time that was up before (C10).
     pub fn aborted(&mut self, by: &Arc<Cause>) {
         if matches!(self.outcome, Outcome::TimedOut { .. }) {

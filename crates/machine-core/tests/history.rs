@@ -1,5 +1,5 @@
 //! `History` is correct by its type: it takes exactly what an independent model of V05 and V06 takes.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
 mod common;
 mod model;
 
@@ -21,10 +21,6 @@ fn grown(tries: &[Try]) -> (History, Model) {
         }
     }
     (history, model)
-}
-
-fn of(entries: &[Arc<Entry>]) -> History {
-    History::try_from(entries.to_vec()).unwrap()
 }
 
 proptest! {

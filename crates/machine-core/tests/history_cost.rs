@@ -1,5 +1,5 @@
 //! The cost of a step does not grow with the length of history (V08). Counted in allocations, not in time.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::sync::Arc;

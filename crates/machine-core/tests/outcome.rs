@@ -1,5 +1,5 @@
 //! How a call ends: closed lists of codes, each with one fixed wording (V12).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
 use expect_test::expect;
 use machine_core::ask::{By, Cause};
 use machine_core::outcome::{ErrorCode, Outcome, Settlement, SkipCode, ToolResult};

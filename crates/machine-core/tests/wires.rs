@@ -1,5 +1,5 @@
 //! Wire ids: legal, unique, deterministic, the smallest free suffix (V03), and cheap.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};

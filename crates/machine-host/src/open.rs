@@ -80,7 +80,10 @@ fn new(engine: Engine) -> Found {
 
 fn reopened(reopened: Reopened) -> Found {
     let Reopened { engine, recovered, writer, events } = reopened;
-    Found { engine, writer, events, inputs: recovered.into_iter().collect(), again: Vec::new() }
+    // Where nothing is to be closed, a turn may still wait for approvals: they are asked again.
+    let waits = engine.outstanding().filter(|_| recovered.is_none());
+    let again = waits.map(|open| open.ask.id).collect();
+    Found { engine, writer, events, inputs: recovered.into_iter().collect(), again }
 }
 
 /// Acts are lost, questions are asked again (J07).

@@ -231,6 +231,7 @@ fn conclude(
     stopped: Option<Arc<Cause>>,
 ) -> Outcome<State> {
     if ctx.finalize {
+        let settlement = if ran { settlement.without_output() } else { settlement };
         return Transition(State::Finalizing { settlement, ran, stopped });
     }
     settle(ctx, settlement)
@@ -272,7 +273,7 @@ fn background(ctx: &mut Ctx<'_>, run: Run, ack: &machine_core::message::Content)
 /// A detached call's work is over. A grace that runs goes on.
 fn finish(ctx: &mut Ctx<'_>, settlement: Settlement, stopped: bool) -> Outcome<State> {
     if ctx.finalize {
-        return Transition(State::Ending { settlement, stopped });
+        return Transition(State::Ending { settlement: settlement.without_output(), stopped });
     }
     told(ctx, settlement)
 }

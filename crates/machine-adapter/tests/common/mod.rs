@@ -1,6 +1,7 @@
 //! A host that carries out nothing by itself: it keeps the open asks by what they ask, and all events.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
+#![expect(clippy::panic, reason = "a test may also fail in a helper")]
+#![expect(dead_code, reason = "each test file uses its own part")]
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use machine_core::config::Config;
 use machine_core::event::Event;
 use machine_core::ids::{AskId, CallId};
 use machine_core::input::{Command, Input, Submit};
-use machine_core::message::Part;
-use machine_core::outcome::ToolResult;
+use machine_core::message::{Message, Part};
+use machine_core::outcome::{Outcome, ToolResult};
 use machine_core::response::{Finish, Finished, ModelEvent};
 
 pub struct Host {
@@ -143,6 +144,15 @@ impl Host {
     pub fn call(&self, index: u32) -> CallId {
         let turn = self.engine.turn().unwrap_or_else(|| panic!("no turn runs"));
         turn.data().step_id().call(index)
+    }
+
+    /// The results in history: wire id, outcome, text.
+    pub fn results(&self) -> Vec<(String, Outcome, String)> {
+        let result = |message: &Message| match message {
+            Message::Tool(tool) => Some((tool.wire.to_string(), tool.outcome.clone(), message.text())),
+            _ => None,
+        };
+        self.engine.history().iter().filter_map(|entry| result(&entry.message)).collect()
     }
 
     /// The scheduler as it is saved: the same as a new engine's when nothing is left in it.

@@ -1,16 +1,17 @@
 //! Scenarios as they are told: a history and the ends of turns as short lines, and what holds at the end of each.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 #![allow(dead_code, reason = "each test file uses its own part")]
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use machine_adapter::Order;
+use machine_adapter::{Engine, Order};
 use machine_core::ask::{Answer, Ask, By, Cause, HookError, HookFailure};
 use machine_core::config::Config;
 use machine_core::event::{EndReason, Event, Receipt};
 use machine_core::history::History;
 use machine_core::ids::{AskId, CallId, InputId, TurnId};
 use machine_core::input::{Abort, Command, Lane, Note, Reminder, Submit};
-use machine_core::message::{Entry, Message, Origin, Part, text_content};
+use machine_core::message::{Entry, Message, Origin, text_content};
 use machine_core::outcome::Outcome;
 use machine_core::response::{Failure, Finish, ModelError, ModelEvent};
 use machine_testkit::script::{Response, Script};
@@ -285,7 +286,8 @@ pub fn rest(world: &mut World) -> String {
     told(world)
 }
 
-/// Pairing, brackets, receipts, the fold of events, and the replay of the journal (P1, P3, P5, P7, P10, P11).
+/// Pairing, brackets, receipts, the fold of events, and the replay of the journal and saving (P1, P3, P5, P7,
+/// P10, P11, P18).
 pub fn check(world: &World) {
     assert_eq!(world.engine.history().audit(), Ok(()), "P1");
     for request in &world.host.requests {
@@ -300,6 +302,9 @@ pub fn check(world: &World) {
     let again = machine_journal::reopen(world.journal.records()).unwrap().engine;
     assert!(again == world.engine, "P11: the replay differs");
     assert_eq!(brackets.fold.digest(), world.engine.history().digest(), "P10: the fold differs");
+    let saved = serde_json::to_string(&world.engine.snapshot()).unwrap();
+    let restored = Engine::restore(serde_json::from_str(&saved).unwrap()).unwrap();
+    assert!(restored == world.engine, "P18: what was saved differs from what is restored");
 }
 
 #[derive(Default)]
@@ -342,9 +347,4 @@ impl Brackets {
         let settled = self.calls.values().all(|counts| *counts == (1, 1));
         assert!(running || settled, "P3: {:?}", self.calls);
     }
-}
-
-/// Text parts of a message, for those that are made by hand.
-pub fn says(text: &str) -> Vec<Part> {
-    vec![Part::text(text)]
 }

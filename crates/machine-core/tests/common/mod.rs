@@ -1,8 +1,9 @@
 //! What the tests of this crate build entries with.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
+#![expect(dead_code, reason = "each test file uses its own part")]
 use std::sync::Arc;
 
+use machine_core::history::History;
 use machine_core::ids::{CallId, TurnId};
 use machine_core::message::{Body, Entry, Message, Origin, Part, ToolCall, ToolMessage, text_content};
 use machine_core::outcome::Outcome;
@@ -61,4 +62,9 @@ pub fn with_meta(entry: &Entry, meta: &str) -> Arc<Entry> {
 
 pub fn content_of(text: &str) -> machine_core::message::Content {
     text_content(text)
+}
+
+/// The history of these entries.
+pub fn of(entries: &[Arc<Entry>]) -> History {
+    History::try_from(entries.to_vec()).unwrap()
 }

@@ -1,5 +1,4 @@
 //! A second, naive history: a list, a set and a queue. And entries to try, legal and illegal.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
