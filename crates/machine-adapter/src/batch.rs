@@ -114,9 +114,10 @@ impl Batch {
     }
 
     /// A call wants to start.
-    pub(crate) fn enqueue(&mut self, call: CallId) {
+    pub(crate) fn enqueue(&mut self, call: CallId, rules: &PathRules) {
         if self.entered.contains_key(&call) {
             self.advance(call);
+            self.look_again(rules);
         } else {
             self.early.insert(call);
         }
@@ -190,12 +191,7 @@ impl Batch {
         if let Some(entered) = self.entered.get_mut(&call) {
             entered.redeclared = true;
         }
-        // Later calls that were clear to start are looked at again: the new declaration may be in their way.
-        let later: Vec<CallId> = self.ready.range(call..).copied().collect();
-        for other in later {
-            self.ready.remove(&other);
-            self.restart(other);
-        }
+        self.restart_later(call);
         if wants {
             self.advance(call);
         }
@@ -251,11 +247,21 @@ impl Batch {
         set.insert(call);
     }
 
-    fn restart(&mut self, call: CallId) {
-        if let Some(entered) = self.entered.get_mut(&call) {
-            entered.passed = 0;
+    /// Later calls that want to start go through their checks again: a new declaration may be in their way.
+    fn restart_later(&mut self, call: CallId) {
+        let wants = |entered: &Entered| matches!(entered.at, At::Waiting | At::Clear);
+        let later = self.entered.range(call..).skip(1).filter(|(_, entered)| wants(entered));
+        let later: Vec<CallId> = later.map(|(call, _)| *call).collect();
+        for other in later {
+            self.ready.remove(&other);
+            self.stalled.remove(&other);
+            if let Some(mut entered) = self.entered.remove(&other) {
+                self.stop_waiting(other, &entered);
+                entered.passed = 0;
+                self.entered.insert(other, entered);
+            }
+            self.advance(other);
         }
-        self.advance(call);
     }
 
     fn stop_waiting(&mut self, call: CallId, entered: &Entered) {
@@ -286,8 +292,8 @@ impl Batch {
         let stalled: Vec<CallId> = self.stalled.iter().copied().collect();
         for call in stalled {
             let Some(entered) = self.entered.get(&call) else { continue };
-            let mut later = self.running.range(call..).filter_map(|other| self.entered.get(other));
-            if !later.any(|other| conflict(&entered.access, &other.access, rules)) {
+            let mut later = self.entered.range(call..).filter(|(_, other)| other.at == At::Started);
+            if !later.any(|(_, other)| conflict(&entered.access, &other.access, rules)) {
                 self.stalled.remove(&call);
                 self.ready.insert(call);
             }

@@ -6,7 +6,7 @@ use machine_agent::inbox::Waiting;
 use machine_core::ask::{Question, Subject, Withdrawal, WithdrawnBecause};
 use machine_core::event::{Drained, Event as Report, HeadTold, RequestHead, TurnEnd};
 use machine_core::ids::{AttemptId, TurnId};
-use machine_core::message::{Content, Entry, Message, Origin, text_content};
+use machine_core::message::{Content, Entry, Message, Origin, sayable, text_content};
 use machine_turn::attempt::Response;
 
 use crate::deliver::Run;
@@ -69,13 +69,13 @@ impl Run<'_> {
 
     pub(crate) fn commit_drained(&mut self, drained: Drained) {
         let Drained { origin, content, meta } = drained;
-        let message = Message::User { content };
+        let message = Message::User { content: sayable(&content) };
         self.append(Arc::new(Entry { origin, turn: self.turn_id(), message, meta }));
     }
 
     pub(crate) fn commit_gate(&mut self, messages: Vec<Content>) {
         for content in messages {
-            self.append(Entry::user(Origin::Gate, self.turn_id(), content));
+            self.append(Entry::user(Origin::Gate, self.turn_id(), sayable(&content)));
         }
     }
 

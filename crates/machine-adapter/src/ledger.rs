@@ -58,9 +58,9 @@ impl Ledger {
     /// Whether this call's result is owed.
     pub(crate) fn owes(&self, call: CallId) -> bool {
         self.sheet.as_ref().is_some_and(|sheet| {
-            sheet.step == call.step()
-                && call.index >= sheet.committed
-                && !sheet.settled.contains_key(&call.index)
+            let open = sheet.committed as usize..sheet.calls.len();
+            let within = sheet.step == call.step() && open.contains(&(call.index as usize));
+            within && !sheet.settled.contains_key(&call.index)
         })
     }
 
@@ -82,13 +82,13 @@ impl Ledger {
     ) -> (Arc<Entry>, Vec<Opening>) {
         let Response { blocks, skip } = response;
         let (mut parts, mut openings) = (Vec::with_capacity(blocks.len()), Vec::new());
-        let mut minted = BTreeMap::new();
+        let mut wires = history.wires().clone();
         for block in blocks {
             match block {
                 Streamed::Part(part) => parts.push(part),
                 Streamed::Call { id, tool, args, too_long } => {
                     let call = step.call(u32::try_from(openings.len()).unwrap_or(u32::MAX));
-                    let wire = history.wire_id(&id, call, &mut minted);
+                    let wire = wires.mint(&id, call);
                     let over = too_long || call.index >= limits.calls;
                     let opening = open(call, wire, (id, tool, args), over, skip);
                     parts.push(Body::Call(opening.call.clone()).into());

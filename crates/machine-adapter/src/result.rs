@@ -25,7 +25,7 @@ pub(crate) fn content(settlement: &Settlement, limit: usize) -> Content {
         });
     }
     parts.extend(output);
-    if let Some(note) = result.and_then(|result| result.note.clone()) {
+    if let Some(note) = result.and_then(|result| result.note.clone()).filter(|note| !note.trim().is_empty()) {
         parts.push(Part::text(note));
     }
     parts.into()
@@ -33,13 +33,18 @@ pub(crate) fn content(settlement: &Settlement, limit: usize) -> Content {
 
 /// Output within the limit: head, marker, tail. Blank text goes, media stays.
 fn bounded(result: &ToolResult, limit: usize) -> Vec<Part> {
-    let said = |part: &&Part| !matches!(&part.body, Body::Text(text) if text.trim().is_empty());
+    // A call in a tool's output would be one that nobody answers (V05).
+    let said = |part: &&Part| match &part.body {
+        Body::Text(text) => !text.trim().is_empty(),
+        Body::Media { .. } => true,
+        Body::Thinking { .. } | Body::Call(_) => false,
+    };
     let chars: usize = result.output.iter().map(chars).sum();
     if result.keep_whole || chars <= limit {
         return result.output.iter().filter(said).cloned().collect();
     }
     let text: String = result.output.iter().filter_map(text_of).collect();
-    let media = result.output.iter().filter(|part| text_of(part).is_none()).cloned();
+    let media = result.output.iter().filter(|part| matches!(part.body, Body::Media { .. })).cloned();
     core::iter::once(Part::text(shorten(&text, chars, limit, result.spill.as_deref()))).chain(media).collect()
 }
 

@@ -64,7 +64,7 @@ impl Run<'_> {
             C::Withdraw(subject, why) => self.withdraw(&subject, why),
             C::Planned(access) => self.planned(call, access),
             C::NeverRuns => self.never_runs(call),
-            C::Enqueue => self.engine.batch.enqueue(call),
+            C::Enqueue => self.enqueue(call),
             C::Answered(settlement) => self.answered_call(call, &settlement),
             C::Detached { keep_access } => self.detached(call, keep_access),
             C::Deaf => self.deaf(call),

@@ -36,6 +36,11 @@ impl Run<'_> {
         self.engine.batch.plan(call, access, rules);
     }
 
+    pub(crate) fn enqueue(&mut self, call: CallId) {
+        let rules = &self.engine.turn_config.calls.paths;
+        self.engine.batch.enqueue(call, rules);
+    }
+
     pub(crate) fn never_runs(&mut self, call: CallId) {
         let rules = &self.engine.turn_config.calls.paths;
         self.engine.batch.end(call, rules);

@@ -176,7 +176,6 @@ fn c_b06_a_call_that_waits_for_another_is_declared_again() {
 }
 
 #[test]
-#[ignore = "bug: a call that was declared again before it was approved never starts"]
 fn c_b06_declared_again_and_then_approved() {
     let mut host = batch_of(1, Config::default());
     let call = host.call(0);

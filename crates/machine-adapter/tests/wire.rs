@@ -135,7 +135,6 @@ fn unanswered(host: &Host) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "bug: a tool's output may carry a call, which then stands in history without a result"]
 fn c_v05_a_call_in_a_tools_output_stays_out_of_history() {
     let mut host = Host::new(Config::default());
     host.submit();
@@ -148,7 +147,6 @@ fn c_v05_a_call_in_a_tools_output_stays_out_of_history() {
 }
 
 #[test]
-#[ignore = "bug: a prompt or note with a call in it is admitted and faults the engine"]
 fn c_e07_a_prompt_with_a_call_is_refused() {
     let submit = Submit { message: with_call(), ..(*Submit::text("p", "")).clone() };
     let note = Note { message: with_call(), ..(*Note::text("n", "")).clone() };
@@ -163,7 +161,6 @@ fn c_e07_a_prompt_with_a_call_is_refused() {
 }
 
 #[test]
-#[ignore = "bug: a message of a hook or of a result with a call in it faults the engine"]
 fn c_v06_a_hooks_message_with_a_call_does_not_fault() {
     let ask = Questions { gate: true, screen: true, ..Questions::default() };
     let mut faults = vec![];

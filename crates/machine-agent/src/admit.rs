@@ -3,7 +3,7 @@
 use machine_core::ids::InputId;
 use machine_core::input::{Command, Lane, Refused, Submit, Target};
 use machine_core::machine::{Machine, Path};
-use machine_core::message::Content;
+use machine_core::message::{Content, sayable};
 
 use crate::event::Ctx;
 use crate::state::{Agent, Back, State};
@@ -26,9 +26,7 @@ pub fn admit(agent: &Machine<Agent>, command: &Command, ctx: &Ctx<'_>) -> Result
             room("inbox.next_step", inbox.lane.len(), limits.next_step)
         }
         Command::Remind(reminder) => {
-            if Agent::is_blank(&reminder.message) {
-                return Err(Refused::Empty(reminder.key.clone()));
-            }
+            says_something(&reminder.key, &reminder.message)?;
             if inbox.receipt(&reminder.key).is_some() {
                 return Err(duplicate(data, &reminder.key));
             }
@@ -54,8 +52,7 @@ pub fn admit(agent: &Machine<Agent>, command: &Command, ctx: &Ctx<'_>) -> Result
         Command::Replace(id, message) => match () {
             () if !inbox.is_pending(id) => Err(Refused::UnknownInput(id.clone())),
             () if !inbox.is_prompt(id) => Err(Refused::NotAPrompt(id.clone())),
-            () if Agent::is_blank(message) => Err(Refused::Empty(id.clone())),
-            () => Ok(()),
+            () => says_something(id, message),
         },
         Command::Consume(call) => {
             let known = data.roster.get(call).is_some() || data.inbox.has_background_end(*call);
@@ -101,7 +98,16 @@ fn fresh(agent: &Agent, id: &InputId, message: &Content) -> Result<(), Refused> 
     if inbox.receipt(id).is_some() || inbox.reminders.iter().any(|reminder| reminder.key == *id) {
         return Err(duplicate(agent, id));
     }
-    if Agent::is_blank(message) { Err(Refused::Empty(id.clone())) } else { Ok(()) }
+    says_something(id, message)
+}
+
+/// A message from outside is text and media, and not blank (A03).
+fn says_something(id: &InputId, message: &Content) -> Result<(), Refused> {
+    match () {
+        () if sayable(message).len() < message.len() => Err(Refused::NotSayable(id.clone())),
+        () if Agent::is_blank(message) => Err(Refused::Empty(id.clone())),
+        () => Ok(()),
+    }
 }
 
 fn duplicate(agent: &Agent, id: &InputId) -> Refused {

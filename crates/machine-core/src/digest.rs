@@ -15,7 +15,8 @@ use siphasher::sip128::{Hasher128 as _, SipHasher13};
 pub struct Digest(pub u128);
 
 impl Digest {
-    /// The digest of one value.
+    /// The digest of one value. Every field of it must be encoded always: one that is skipped when it is empty would
+    /// let two values share a digest.
     pub fn of(value: &(impl Serialize + ?Sized)) -> Self {
         Self::default().then(value)
     }
@@ -77,6 +78,10 @@ impl<'de> Deserialize<'de> for Digest {
                 f.write_str("32 hexadecimal digits")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Digest, E> {
+                let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+                if !digits {
+                    return Err(E::invalid_value(de::Unexpected::Str(text), &self));
+                }
                 u128::from_str_radix(text, 16).map(Digest).map_err(E::custom)
             }
         }

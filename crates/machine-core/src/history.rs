@@ -5,23 +5,24 @@
 //! it never repairs.
 //!
 //! Architecture invariant: no code outside this file can make a history that fails [`History::audit`].
-use alloc::collections::BTreeMap;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
-use rpds::{RedBlackTreeMapSync, VectorSync};
+use rpds::VectorSync;
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
 use crate::digest::Digest;
 use crate::ids::{CallId, TurnId};
-use crate::message::{Body, Content, Entry, Message, Origin, ToolCall};
+use crate::message::{Body, Content, Entry, Message, Origin, ToolCall, ToolMessage};
+use crate::wires::Wires;
 
 /// The longest id or name that providers take.
-const NAME_MAX: usize = 64;
+pub(crate) const NAME_MAX: usize = 64;
 
 /// What [`History::append`] refuses. Each is a fault of the engine, never of a model or a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,8 +98,16 @@ pub enum Edit {
 /// The calls of the last assistant message, while some are unanswered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Open {
-    calls: Arc<[(CallId, Text)]>,
+    /// Id, wire id and tool of each.
+    calls: Arc<[(CallId, Text, Text)]>,
     answered: usize,
+}
+
+impl Open {
+    fn awaits(&self, tool: &ToolMessage) -> bool {
+        let (call, wire, name) = &self.calls[self.answered];
+        (*call, wire, name) == (tool.call, &tool.wire, &tool.tool)
+    }
 }
 
 /// Committed entries, in order. Cloning is O(1), appending near it; equality and hash use a running digest.
@@ -107,8 +116,7 @@ struct Open {
 pub struct History {
     entries: VectorSync<Arc<Entry>>,
     open: Option<Open>,
-    /// Wire ids in use, each with the next suffix to try for it. A memo over `entries`.
-    wires: RedBlackTreeMapSync<Text, u32>,
+    wires: Wires,
     digest: Digest,
 }
 
@@ -122,7 +130,7 @@ impl History {
     pub fn append(&mut self, entry: Arc<Entry>) -> Result<(), HistoryError> {
         let open = self.accept(&entry)?;
         for call in entry.message.calls() {
-            self.claim(&call.wire);
+            self.wires.claim(&call.wire);
         }
         self.open = open;
         self.digest = self.digest.then(&*entry);
@@ -132,6 +140,9 @@ impl History {
 
     /// Applies an edit, or refuses it and stays as it was. Costs O(n): it audits the result.
     pub fn edit(&mut self, edit: &Edit) -> Result<(), HistoryError> {
+        if self.open.is_some() {
+            return Err(HistoryError::NotReady("calls without results"));
+        }
         let mut next = Self::new();
         let (head, rest) = match edit {
             Edit::Replace { with } => (with, self.len()),
@@ -176,34 +187,9 @@ impl History {
         self.entries.iter().try_for_each(|entry| again.append(entry.clone()))
     }
 
-    /// The id for a call on the wire (V03): the provider's where it is legal and free, else the same made
-    /// legal with the smallest free suffix, or one made from our id if it is empty. `minted` has the ids that
-    /// were given to earlier calls of the same response, each with the next suffix to try.
-    pub fn wire_id(&self, raw: &str, call: CallId, minted: &mut BTreeMap<Text, u32>) -> Text {
-        let base = match legal(raw) {
-            name if name.is_empty() => format!("call_{}_{}_{}", call.turn, call.step, call.index),
-            name => name,
-        };
-        let free = |wire: &str, minted: &BTreeMap<Text, u32>| {
-            !self.wires.contains_key(wire) && !minted.contains_key(wire)
-        };
-        if free(&base, minted) {
-            let wire = Text::from(base);
-            minted.insert(wire.clone(), 2);
-            return wire;
-        }
-        let known = self.wires.get(base.as_str()).copied().unwrap_or(2);
-        let mut suffix = minted.get(base.as_str()).copied().unwrap_or(2).max(known);
-        loop {
-            let wire = with_suffix(&base, suffix);
-            suffix += 1;
-            if free(&wire, minted) {
-                let wire = Text::from(wire);
-                minted.insert(wire.clone(), 2);
-                minted.insert(base.into(), suffix);
-                return wire;
-            }
-        }
+    /// The ids in use on the wire. A copy mints the ids of a response that is not committed yet (V03).
+    pub fn wires(&self) -> &Wires {
+        &self.wires
     }
 
     /// Whether it ends in something that the model has not answered (A12).
@@ -250,11 +236,12 @@ impl History {
     fn accept(&self, entry: &Entry) -> Result<Option<Open>, HistoryError> {
         let at = self.len();
         match (&self.open, &entry.message) {
-            (Some(open), Message::Tool(tool))
-                if open.calls[open.answered] == (tool.call, tool.wire.clone()) =>
-            {
+            (Some(open), Message::Tool(tool)) if open.awaits(tool) => {
                 if tool.content.is_empty() {
                     return Err(HistoryError::Empty { at, what: "tool" });
+                }
+                if let Some(call) = entry.message.calls().next() {
+                    return Err(illegal(at, call, "it stands outside an assistant message"));
                 }
                 let answered = open.answered + 1;
                 Ok((answered < open.calls.len()).then(|| Open { calls: open.calls.clone(), answered }))
@@ -280,31 +267,33 @@ impl History {
         if !content.iter().any(|part| part.is_visible() || matches!(part.body, Body::Call(_))) {
             return Err(HistoryError::Empty { at, what: "assistant" });
         }
-        let mut here = BTreeMap::new();
+        let (mut wires, mut ids) = (BTreeSet::new(), BTreeSet::new());
         for part in content.iter() {
             if let Body::Call(call) = &part.body {
-                self.check_call(call, &here).map_err(|what| illegal(at, call, what))?;
-                here.insert(call.wire.clone(), ());
+                self.check_call(call).map_err(|what| illegal(at, call, what))?;
+                if !wires.insert(&call.wire) || !ids.insert(call.id) {
+                    return Err(illegal(at, call, "its id is used twice in this message"));
+                }
             }
         }
         let calls: Arc<[_]> = content
             .iter()
             .filter_map(|part| match &part.body {
-                Body::Call(call) => Some((call.id, call.wire.clone())),
+                Body::Call(call) => Some((call.id, call.wire.clone(), call.tool.clone())),
                 _ => None,
             })
             .collect();
         Ok((!calls.is_empty()).then_some(Open { calls, answered: 0 }))
     }
 
-    fn check_call(&self, call: &ToolCall, here: &BTreeMap<Text, ()>) -> Result<(), &'static str> {
+    fn check_call(&self, call: &ToolCall) -> Result<(), &'static str> {
         if !is_legal(&call.wire) {
             return Err("its wire id is not legal");
         }
         if !is_legal(&call.tool) {
             return Err("its tool's name is not legal");
         }
-        if self.wires.contains_key(&call.wire) || here.contains_key(&call.wire) {
+        if self.wires.is_used(&call.wire) {
             return Err("its wire id is used already");
         }
         if !is_object(&call.args) {
@@ -312,29 +301,10 @@ impl History {
         }
         Ok(())
     }
-
-    /// Marks a wire id as used, and moves the suffix of its base on.
-    fn claim(&mut self, wire: &Text) {
-        if let Some((base, suffix)) = wire.rsplit_once("__")
-            && let Ok(suffix) = suffix.parse::<u32>()
-            && self.wires.get(base) == Some(&suffix)
-        {
-            self.wires.insert_mut(base.into(), suffix.saturating_add(1));
-        }
-        if !self.wires.contains_key(wire) {
-            self.wires.insert_mut(wire.clone(), 2);
-        }
-    }
 }
 
 fn illegal(at: usize, call: &ToolCall, what: &'static str) -> HistoryError {
     HistoryError::IllegalCall { at, call: call.id, what }
-}
-
-fn with_suffix(base: &str, suffix: u32) -> String {
-    let tail = format!("__{suffix}");
-    let keep = base.len().min(NAME_MAX - tail.len());
-    format!("{}{tail}", &base[..keep])
 }
 
 /// Whether a name or id may stand on the wire (V03, V10).
@@ -354,9 +324,9 @@ pub fn legal(name: &str) -> String {
         .collect()
 }
 
-/// Whether a text is one JSON object (V09). It is checked, not built.
+/// Whether a text is one JSON object, as any reader takes it: with numbers and characters that exist (V09).
 pub fn is_object(json: &str) -> bool {
-    json.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok()
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(json).is_ok()
 }
 
 impl PartialEq for History {

@@ -23,6 +23,12 @@ pub struct BadId {
     pub fields: usize,
 }
 
+/// A number in its one spelling: no sign, no leading zero.
+fn number(text: &str) -> Option<u32> {
+    let plain = text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
+    if plain { text.parse().ok() } else { None }
+}
+
 macro_rules! numbers {
     ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$field_doc:meta])* $field:ident),+ }) => {
         $(#[$doc])*
@@ -48,7 +54,7 @@ macro_rules! numbers {
             type Err = BadId;
             fn from_str(text: &str) -> Result<Self, BadId> {
                 let bad = || BadId { text: text.into(), what: $what, fields: [$(stringify!($field)),+].len() };
-                let mut numbers = text.split('.').map(|n| n.parse::<u32>().map_err(|_| bad()));
+                let mut numbers = text.split('.').map(|n| number(n).ok_or_else(bad));
                 let id = Self { $($field: numbers.next().ok_or_else(bad)??),+ };
                 if numbers.next().is_some() { return Err(bad()); }
                 Ok(id)

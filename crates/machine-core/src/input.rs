@@ -173,6 +173,9 @@ pub enum Refused {
     /// A prompt, notification or reminder without anything in it (A03).
     #[error("`{0}` is empty: send at least one text or media part")]
     Empty(InputId),
+    /// A message from outside has a tool call or thinking in it.
+    #[error("`{0}` has a tool call or thinking in it: send text and media only")]
+    NotSayable(InputId),
     /// The id is pending, or was taken not long ago (A10).
     #[error("`{id}` was sent before: {first:?}")]
     Duplicate {

@@ -9,6 +9,7 @@
 //! | [`outcome`] | how a tool call ends, with the closed code lists and their wording |
 //! | [`access`] | what a call touches, and which accesses conflict |
 //! | [`history`] | the list of entries that is correct by its type |
+//! | [`wires`] | ids of calls on the wire |
 //! | [`ask`] | the one question protocol: asks, answers, pieces, withdrawals |
 //! | [`input`] | everything a host can tell the engine |
 //! | [`event`] | everything the engine reports |
@@ -36,6 +37,7 @@ pub mod message;
 pub mod outcome;
 pub mod response;
 pub mod usage;
+pub mod wires;
 
 /// Shared text. Payloads are shared, never copied, so that an event costs no allocation.
 pub type Text = alloc::sync::Arc<str>;

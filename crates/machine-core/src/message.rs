@@ -17,7 +17,7 @@ pub struct Part {
     /// What it says.
     pub body: Body,
     /// What its provider added and we do not read. Survives a round trip; dropped for another provider.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub extras: Option<Arc<Extras>>,
 }
 
@@ -32,7 +32,7 @@ pub enum Body {
         /// As it was streamed.
         text: Text,
         /// The provider's proof that the block is complete and unchanged.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         signature: Option<Text>,
     },
     /// A reference to an image, sound or document; the bytes are the host's.
@@ -69,7 +69,7 @@ pub struct ToolCall {
     /// Arguments: the text of a JSON object.
     pub args: Text,
     /// What the provider sent, where that was not legal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub raw: Option<Arc<RawCall>>,
 }
 
@@ -192,7 +192,7 @@ pub struct Entry {
     /// The message.
     pub message: Message,
     /// The host's own data, JSON text; never sent to the model (V16).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub meta: Option<Text>,
 }
 
@@ -215,6 +215,16 @@ impl Part {
 impl From<Body> for Part {
     fn from(body: Body) -> Self {
         Self { body, extras: None }
+    }
+}
+
+/// What somebody who is not the model may say: text and media. Calls and thinking are left out; a call from
+/// elsewhere would be one that nobody answers (V05).
+pub fn sayable(content: &Content) -> Content {
+    let fits = |part: &Part| matches!(part.body, Body::Text(_) | Body::Media { .. });
+    match content.iter().all(fits) {
+        true => content.clone(),
+        false => content.iter().filter(|part| fits(part)).cloned().collect(),
     }
 }
 

@@ -82,7 +82,6 @@ fn c_v09_deep_nesting_does_not_overflow() {
 }
 
 #[test]
-#[ignore = "bug: a text that no JSON reader of ours takes counts as an object: half a surrogate pair, a number out of range, nesting beyond 128"]
 fn c_v09_what_counts_as_an_object_can_be_read() {
     let deep = "{\"a\":".repeat(200) + "1" + &"}".repeat(200);
     for json in ["{\"a\":\"\\ud800\"}", "{\"a\":1e999}", &deep] {

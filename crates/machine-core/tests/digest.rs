@@ -105,7 +105,6 @@ fn c_j06_what_differs_has_another_digest() {
 }
 
 #[test]
-#[ignore = "bug: skipped fields leave no mark in the digested bytes, so different entries share a digest"]
 fn c_j06_absent_and_moved_fields_are_told_apart() {
     let text = Part::text("x");
     let a = assistant(vec![text.clone(), thinking("t", Some("s")), thinking("1", None)]);
@@ -134,7 +133,6 @@ fn c_j06_a_digest_reads_back() {
 }
 
 #[test]
-#[ignore = "bug: a digest of fewer than 32 digits, or with a sign, is read"]
 fn c_j06_a_digest_has_32_digits() {
     for bad in ["\"1\"", "\"+1\"", "\"+0000000000000000000000000000001\""] {
         assert!(serde_json::from_str::<Digest>(bad).is_err(), "{bad}");

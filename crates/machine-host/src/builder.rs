@@ -23,9 +23,9 @@ use crate::inside::Inside;
 use crate::journal::Journal;
 use crate::model::Model;
 use crate::open::open;
-use crate::parked::Parked;
-use crate::parts::Parts;
 use crate::say::random;
+use crate::session::Parked;
+use crate::session::Parts;
 use crate::slot::Slot;
 use crate::tool::Tool;
 use crate::watch::Events;
@@ -56,6 +56,12 @@ pub(crate) struct Opening {
     pub(crate) parts: Arc<Parts>,
 }
 
+/// Where it may be found.
+struct Found {
+    journal: Option<Box<dyn Journal>>,
+    parked: Option<Parked>,
+}
+
 impl AgentBuilder {
     pub(crate) fn new() -> Self {
         Self {
@@ -80,6 +86,11 @@ impl AgentBuilder {
     /// The model. Needed.
     pub fn model(self, model: impl Model) -> Self {
         Self { model: Some(Arc::new(model)), ..self }
+    }
+
+    /// The same, shared with other agents.
+    pub fn shared_model(self, model: Arc<dyn Model>) -> Self {
+        Self { model: Some(model), ..self }
     }
 
     /// What the model is asked for besides history: its name, its settings.
@@ -225,12 +236,12 @@ impl AgentBuilder {
 
     /// The same, with a watcher that also sees what the opening brings.
     pub async fn open_watched(self) -> Result<(Agent, Events), OpenError> {
-        let (opening, journal, parked) = self.finish()?;
+        let (opening, Found { journal, parked }) = self.finish()?;
         let (spine, events) = open(opening, journal, parked).await?;
         Ok((Agent::of(Slot::of(spine)), events))
     }
 
-    fn finish(self) -> Result<(Opening, Option<Box<dyn Journal>>, Option<Parked>), OpenError> {
+    fn finish(self) -> Result<(Opening, Found), OpenError> {
         let Self { mut config, branch, model, tools, chain, journal, parked, parent, rest_after } = self;
         let model = model.ok_or(OpenError::NoModel)?;
         let (offered, tools) = table(tools)?;
@@ -250,7 +261,7 @@ impl AgentBuilder {
             .unwrap_or_else(|| random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x)));
         let parent = parent.map(|parent| parent.call);
         let parts = Arc::new(Parts { model, tools, chain, rest_after, parent, inside });
-        Ok((Opening { config: Arc::new(config), branch, parts }, journal, parked))
+        Ok((Opening { config: Arc::new(config), branch, parts }, Found { journal, parked }))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use machine_core::Text;
 use machine_core::ask::Withdrawal;
 use machine_core::ids::AskId;
-use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument;
 
@@ -90,25 +90,39 @@ impl Carrier {
     /// The next work that is over; none if nothing runs.
     pub(crate) async fn next(&mut self) -> Option<Ended> {
         loop {
-            let (id, how) = match self.work.join_next_with_id().await? {
-                Ok((id, done)) => (id, How::Done(done)),
-                Err(error) => (
-                    error.id(),
-                    match error.try_into_panic() {
-                        Ok(panic) => How::Panicked(unwind::message(&*panic)),
-                        Err(_) => How::Vanished,
-                    },
-                ),
-            };
-            let Some(ask) = self.by_id.remove(&id) else { continue };
-            // What was dropped, or replaced by new work for the same ask, has nothing to say.
-            if self.running.get(&ask).is_none_or(|running| running.work.id() != id) {
-                continue;
-            }
-            if let Some(Running { kind, .. }) = self.running.remove(&ask) {
-                return Some(Ended { ask, kind, how });
+            let joined = self.work.join_next_with_id().await?;
+            if let Some(ended) = self.ended(joined) {
+                return Some(ended);
             }
         }
+    }
+
+    /// The next work that is over already.
+    pub(crate) fn try_next(&mut self) -> Option<Ended> {
+        loop {
+            let joined = self.work.try_join_next_with_id()?;
+            if let Some(ended) = self.ended(joined) {
+                return Some(ended);
+            }
+        }
+    }
+
+    /// What was dropped, or replaced by new work for the same ask, has nothing to say.
+    fn ended(&mut self, joined: Result<(Id, Done), JoinError>) -> Option<Ended> {
+        let (id, how) = match joined {
+            Ok((id, done)) => (id, How::Done(done)),
+            Err(error) => (
+                error.id(),
+                match error.try_into_panic() {
+                    Ok(panic) => How::Panicked(unwind::message(&*panic)),
+                    Err(_) => How::Vanished,
+                },
+            ),
+        };
+        let ask = self.by_id.remove(&id)?;
+        self.running.get(&ask).filter(|running| running.work.id() == id)?;
+        let Running { kind, .. } = self.running.remove(&ask)?;
+        Some(Ended { ask, kind, how })
     }
 
     /// Whether nothing runs.

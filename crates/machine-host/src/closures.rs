@@ -5,7 +5,7 @@ use machine_core::outcome::ToolResult;
 use crate::editor::Editor;
 use crate::error::BoxError;
 use crate::hooks::{
-    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookResult, Hooks,
+    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookFuture, Hooks,
     RecoverQuestion, ScreenQuestion, StopQuestion, Wants,
 };
 
@@ -27,7 +27,7 @@ macro_rules! closure {
                 concat!("the closure `", stringify!($question), "`")
             }
 
-            fn $question(&self, $($arg: $type),+) -> HookResult<'_, $answer> {
+            fn $question(&self, $($arg: $type),+) -> HookFuture<'_, $answer> {
                 Box::pin((self.0)($($arg),+))
             }
         }
@@ -79,7 +79,7 @@ where
         "the closure `approve`"
     }
 
-    fn approve(&self, call: ApproveQuestion) -> HookResult<'_, Option<Approval>> {
+    fn approve(&self, call: ApproveQuestion) -> HookFuture<'_, Option<Approval>> {
         let deciding = (self.0)(call);
         Box::pin(async move { Ok(Some(deciding.await)) })
     }

@@ -19,9 +19,10 @@ use crate::errands::{Done, Kind};
 use crate::error::CommandError;
 use crate::kept::End;
 use crate::model::Inward;
-use crate::parked::Parked;
+use crate::session::Parked;
+use crate::session::Session;
 use crate::slot::{Leaving, Slot};
-use crate::spine::{ON_THE_WAY, Session, Spine};
+use crate::spine::{ON_THE_WAY, Spine};
 use crate::timers::Due;
 use crate::waiters::{Reply, tell};
 
@@ -75,9 +76,15 @@ impl Driver {
         loop {
             let flow = match self.next().await {
                 Next::Due(ask, due) => self.due(ask, due).await,
-                Next::Request(request) => self.request(request).await,
+                Next::Request(request) => match self.request(request).await {
+                    Flow::On => self.let_through(true).await,
+                    leave => leave,
+                },
                 Next::ParentStopped => self.abort_for_parent().await,
-                Next::Piece(piece) => self.spine.piece(piece).await,
+                Next::Piece(piece) => {
+                    self.spine.piece(piece).await;
+                    self.let_through(false).await
+                }
                 Next::Ended(ended) => self.ended(ended).await,
                 Next::Abandoned => Flow::Leave,
                 Next::Rest => match self.rest().await {
@@ -127,6 +134,17 @@ impl Driver {
             Some(piece) = spine.pieces.recv() => Next::Piece(piece),
             Some(ended) = spine.carrier.next() => Next::Ended(ended),
             () = tokio::time::sleep(rest_after), if at_rest => Next::Rest,
+        }
+    }
+
+    /// Clients cannot starve what runs, and pieces cannot starve what ends: each lets one of the others through.
+    async fn let_through(&mut self, piece: bool) -> Flow {
+        if piece && let Ok(piece) = self.spine.pieces.try_recv() {
+            self.spine.piece(piece).await;
+        }
+        match self.spine.carrier.try_next() {
+            Some(ended) => self.ended(ended).await,
+            None => Flow::On,
         }
     }
 
@@ -223,21 +241,19 @@ impl Driver {
 
 impl Spine {
     /// A piece of an answer.
-    async fn piece(&mut self, (ask, piece): Inward) -> Flow {
+    async fn piece(&mut self, (ask, piece): Inward) {
         let piece = match (piece, self.call_of(ask)) {
             (Piece::Output(output), Some(call)) if self.session.finalize => {
                 let limit = self.session.engine.config().calls.output_chars;
-                self.kept.output(call, &output, limit);
-                return Flow::On;
+                return self.kept.output(call, &output, limit);
             }
             (Piece::Progress(text), Some(call)) => match self.session.parts.chain.progress(call, text) {
                 Some(text) => Piece::Progress(text),
-                None => return Flow::On,
+                None => return,
             },
             (piece, _) => piece,
         };
         self.feed(Input::Piece { ask, piece }, None).await;
-        Flow::On
     }
 
     /// What the end of work means; none: somebody else answers.
@@ -278,13 +294,9 @@ impl Spine {
         }
     }
 
-    /// Whether this opening is over. A faulted engine asks nothing any more, so nothing that closes can be waited for.
+    /// Whether this opening is over.
     fn is_closed(&self) -> bool {
-        match self.session.engine.agent().state().leaf() {
-            "Closed" => true,
-            "Closing" => self.session.log.broken().is_some(),
-            _ => false,
-        }
+        self.session.engine.agent().state().leaf() == "Closed"
     }
 
     /// Whether an abort has something to stop.

@@ -20,7 +20,7 @@ use crate::hooks::{
 };
 use crate::kept::Kept;
 use crate::model::{BoxFuture, Inward, ModelOut};
-use crate::parts::Parts;
+use crate::session::Parts;
 use crate::spans::Spans;
 use crate::tool::{Reject, Tool, ToolError};
 

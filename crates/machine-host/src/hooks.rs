@@ -15,7 +15,7 @@ use crate::model::BoxFuture;
 
 /// A hook's answer. An error, a panic or a time that is up is reported, and the question takes its closed default:
 /// a prompt is dropped, a step fails, a call does not run, a result is withheld, a turn ends (H02).
-pub type HookResult<'a, T> = BoxFuture<'a, Result<T, BoxError>>;
+pub type HookFuture<'a, T> = BoxFuture<'a, Result<T, BoxError>>;
 
 /// Answers questions. Those that no hook [`wants`](Self::wants) are never asked and cost nothing.
 ///
@@ -34,48 +34,48 @@ pub trait Hooks: Send + Sync + 'static {
     }
 
     /// May this prompt open a turn, or join one? (A11)
-    fn screen(&self, prompt: ScreenQuestion) -> HookResult<'_, Screened> {
+    fn screen(&self, prompt: ScreenQuestion) -> HookFuture<'_, Screened> {
         let _ = prompt;
         ready(Screened::Admit)
     }
 
     /// May this step begin, and with what? The safe point to edit history (T02, A18).
-    fn gate(&self, step: GateQuestion, editor: Editor) -> HookResult<'_, Gated> {
+    fn gate(&self, step: GateQuestion, editor: Editor) -> HookFuture<'_, Gated> {
         let _ = (step, editor);
         ready(Gated::Proceed(Arc::new(Proceed::default())))
     }
 
     /// An attempt failed: what now? (M08)
-    fn recover(&self, failed: RecoverQuestion, editor: Editor) -> HookResult<'_, Recovery> {
+    fn recover(&self, failed: RecoverQuestion, editor: Editor) -> HookFuture<'_, Recovery> {
         let _ = (failed, editor);
         ready(Recovery::Decline)
     }
 
     /// Before a call is judged: rewrite its arguments, deny it, answer in its place (C03).
-    fn before_call(&self, call: CallQuestion) -> HookResult<'_, BeforeCall> {
+    fn before_call(&self, call: CallQuestion) -> HookFuture<'_, BeforeCall> {
         let _ = call;
         ready(BeforeCall::Proceed)
     }
 
     /// May exactly this run? It may take as long as a person takes. None: that is for another to say (C04).
-    fn approve(&self, call: ApproveQuestion) -> HookResult<'_, Option<Approval>> {
+    fn approve(&self, call: ApproveQuestion) -> HookFuture<'_, Option<Approval>> {
         let _ = call;
         ready(None)
     }
 
     /// The result of a call as it may be told; nothing of it went anywhere before (C11).
-    fn finalize(&self, call: FinalizeQuestion) -> HookResult<'_, ToolResult> {
+    fn finalize(&self, call: FinalizeQuestion) -> HookFuture<'_, ToolResult> {
         ready(call.result)
     }
 
     /// The turn would end: may it? (T15)
-    fn stop(&self, turn: StopQuestion) -> HookResult<'_, StopVerdict> {
+    fn stop(&self, turn: StopQuestion) -> HookFuture<'_, StopVerdict> {
         let _ = turn;
         ready(StopVerdict::End)
     }
 
     /// Maintenance was begun: compact, import (A17). Its edits count when the last hook is done.
-    fn maintain(&self, n: u32, editor: Editor) -> HookResult<'_, ()> {
+    fn maintain(&self, n: u32, editor: Editor) -> HookFuture<'_, ()> {
         let _ = (n, editor);
         ready(())
     }
@@ -214,6 +214,6 @@ pub struct StopQuestion {
     pub history: machine_core::history::History,
 }
 
-fn ready<'a, T: Send + 'a>(answer: T) -> HookResult<'a, T> {
+fn ready<'a, T: Send + 'a>(answer: T) -> HookFuture<'a, T> {
     Box::pin(std::future::ready(Ok(answer)))
 }

@@ -56,14 +56,14 @@
 //! |---|---|
 //! | `builder`, `open` | describe an agent; open it: new, from its journal, or parked elsewhere |
 //! | `agent`, `say` | the handle, and what is said through it |
-//! | `slot` | where an agent is: resting, driven, gone |
+//! | `session`, `slot` | an agent as a value, and parked; where it is: resting, driven, gone |
 //! | `driver` | the loop: what comes in and what it becomes |
 //! | `spine` | one input in the order of J02: append, handle, sync, leave |
 //! | `errands`, `carrier` | an ask becomes work; work is joined |
 //! | `timers`, `waiters`, `watch`, `kept`, `spans` | time; who waits; who watches; output before its finalizer; the log |
 //! | `model`, `tool`, `typed`, `schema`, `cx` | the model; tools, from a closure too; their arguments; what they see |
 //! | `hooks`, `chain`, `closures`, `editor` | hooks, in order, from a closure too; how they edit history |
-//! | `journal`, `parked` | where records go; hand-over |
+//! | `journal` | where records go |
 //! | `nested`, `inside` | an agent in a call of another; what would wait for itself |
 //! | `fleet` | many agents by key |
 #![forbid(unsafe_code)]
@@ -86,10 +86,9 @@ mod kept;
 mod model;
 mod nested;
 mod open;
-mod parked;
-mod parts;
 mod say;
 mod schema;
+mod session;
 mod slot;
 mod spans;
 mod spine;
@@ -107,14 +106,14 @@ pub use editor::Editor;
 pub use error::{BoxError, CommandError, OpenError, PromptError};
 pub use fleet::Fleet;
 pub use hooks::{
-    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookResult, Hooks,
+    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookFuture, Hooks,
     RecoverQuestion, ScreenQuestion, StopQuestion, Wants,
 };
 pub use journal::Journal;
 pub use model::{BoxFuture, Model, ModelOut};
-pub use parked::Parked;
 pub use say::Say;
 pub use schema::{BadSchema, Schema};
+pub use session::Parked;
 pub use tool::{Reject, Tool, ToolError};
 pub use typed::{TypedTool, tool};
 pub use waiters::Aborted;

@@ -10,8 +10,9 @@ use crate::builder::Opening;
 use crate::driver::begin;
 use crate::error::{BoxError, OpenError};
 use crate::journal::{Journal, Log};
-use crate::parked::Parked;
-use crate::spine::{Session, Spine};
+use crate::session::Parked;
+use crate::session::Session;
+use crate::spine::Spine;
 use crate::unwind::caught;
 use crate::watch::{Events, Recorder, Watch};
 
@@ -79,10 +80,7 @@ fn new(engine: Engine) -> Found {
 }
 
 fn reopened(reopened: Reopened) -> Found {
-    let Reopened { engine, recovered, writer, events } = reopened;
-    // Where nothing is to be closed, a turn may still wait for approvals: they are asked again.
-    let waits = engine.outstanding().filter(|_| recovered.is_none());
-    let again = waits.map(|open| open.ask.id).collect();
+    let Reopened { engine, recovered, again, writer, events } = reopened;
     Found { engine, writer, events, inputs: recovered.into_iter().collect(), again }
 }
 

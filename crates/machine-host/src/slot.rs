@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 use crate::driver::{Request, drive};
 use crate::error::CommandError;
 use crate::inside::Inside;
-use crate::spine::{Session, Spine};
+use crate::session::Session;
+use crate::spine::Spine;
 use crate::watch::Watch;
 
 /// Requests that wait for a driver; who sends more waits.

@@ -1,38 +1,26 @@
 //! The one way of an input, in the order that keeps every promise (J02):
 //! admit → append → handle → questions and withdrawals leave → append the acts, sync → acknowledgements, durable
 //! events and acts leave.
+use machine_adapter::asks::Open;
 use machine_adapter::{Engine, Order, Out};
 use machine_core::Text;
 use machine_core::ask::{Ask, Piece, Question};
 use machine_core::event::Event;
 use machine_core::ids::{AskId, CallId};
 use machine_core::input::{Input, Refused};
-use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use crate::carrier::Carrier;
 use crate::errands::Around;
-use crate::journal::Log;
 use crate::kept::Kept;
 use crate::model::Inward;
-use crate::parts::Parts;
+use crate::session::Session;
 use crate::spans::Spans;
 use crate::timers::{Clock, Due, Timers};
 use crate::waiters::{Reply, Waiters};
-use crate::watch::Recorder;
 
 /// Pieces on their way to a driver; who sends more waits.
 pub(crate) const ON_THE_WAY: usize = 64;
-
-/// An agent as a value: all that is left of it while nothing runs (H06).
-pub(crate) struct Session {
-    pub(crate) engine: Engine,
-    pub(crate) log: Log,
-    pub(crate) recorder: Recorder,
-    pub(crate) parts: Arc<Parts>,
-    /// Whether results of the running turn are finalized (C11).
-    pub(crate) finalize: bool,
-}
 
 /// A session at work: what it asked for is carried out, and comes back as inputs.
 pub(crate) struct Spine {
@@ -199,6 +187,6 @@ fn is_written(engine: &Engine, input: &Input) -> bool {
     }
 }
 
-fn open(engine: &Engine, ask: AskId) -> Option<&machine_adapter::asks::Open> {
+fn open(engine: &Engine, ask: AskId) -> Option<&Open> {
     engine.outstanding().find(|open| open.ask.id == ask)
 }

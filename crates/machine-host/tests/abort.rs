@@ -1,4 +1,5 @@
 //! Stopping what runs.
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::sync::Arc;
@@ -192,14 +193,39 @@ async fn c_a19_closing_stops_everything_in_order_and_is_idempotent() {
     assert_eq!(events.last(), Some(&Event::Closed));
 }
 
+/// Tells when it is dropped.
+struct Told(Arc<Notify>);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_x02_a_hook_that_is_no_longer_needed_is_dropped() {
+    let (asked, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let gate = {
+        let (asked, dropped) = (asked.clone(), dropped.clone());
+        move |_: machine_host::GateQuestion, _: machine_host::Editor| {
+            asked.notify_one();
+            let told = Told(dropped.clone());
+            async move {
+                let _told = told;
+                std::future::pending().await
+            }
+        }
+    };
+    let agent = Agent::builder().model(Script::default()).gate(gate).open().await.unwrap();
+    agent.submit("go").await.unwrap();
+    asked.notified().await;
+    agent.abort(user()).await.unwrap();
+    dropped.notified().await;
+    assert!(agent.outstanding().await.unwrap().is_empty());
+}
+
 #[tokio::test(start_paused = true)]
 async fn dropping_the_last_handle_drops_everything() {
-    struct Told(Arc<Notify>);
-    impl Drop for Told {
-        fn drop(&mut self) {
-            self.0.notify_one();
-        }
-    }
     let dropped = Arc::new(Notify::new());
     let never = {
         let dropped = dropped.clone();

@@ -12,7 +12,7 @@ use machine_core::message::{Entry, Origin, Part, text_content};
 use machine_core::outcome::{ErrorCode, Outcome, SkipCode, ToolResult};
 use machine_core::response::{Failure, ModelError};
 use machine_host::{
-    Agent, ApproveQuestion, BeforeCall, CallQuestion, Editor, FinalizeQuestion, GateQuestion, HookResult,
+    Agent, ApproveQuestion, BeforeCall, CallQuestion, Editor, FinalizeQuestion, GateQuestion, HookFuture,
     Hooks, PromptError, Wants,
 };
 
@@ -159,7 +159,7 @@ impl Hooks for AskForEverything {
         Wants { before_call: true, ..Wants::NOTHING }
     }
 
-    fn before_call(&self, _: CallQuestion) -> HookResult<'_, BeforeCall> {
+    fn before_call(&self, _: CallQuestion) -> HookFuture<'_, BeforeCall> {
         Box::pin(async { Ok(BeforeCall::Approve) })
     }
 }

@@ -1,4 +1,5 @@
 //! What is durable, what is not, and how an agent comes back.
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,9 +1,12 @@
 //! Watchers cannot delay an agent; an agent that rests costs nothing but its state.
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{Say, Script, check_record, echo};
+use machine_core::ask::{By, Cause};
 use machine_core::event::{EndReason, Event};
 use machine_host::{Agent, CommandError, Fleet, Lagged, Place};
 
@@ -76,7 +79,7 @@ async fn c_h06_ten_thousand_idle_agents_have_no_task_each() {
     const AGENTS: u32 = 10_000;
     let fleet = Fleet::new();
     let script = Script::default();
-    let echo = std::sync::Arc::new(echo());
+    let echo = Arc::new(echo());
     for n in 0..AGENTS {
         let agent = Agent::builder().model(script.clone()).shared_tool(echo.clone()).branch(n).open().await;
         assert!(fleet.insert(n, agent.unwrap()).is_none());
@@ -95,6 +98,43 @@ async fn c_h06_ten_thousand_idle_agents_have_no_task_each() {
     assert!(fleet.get(&7_000).is_none(), "its key is free");
     fleet.close().await;
     assert_eq!(fleet.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn c_p15_a_tool_that_never_stops_talking_holds_nothing_up() {
+    let enough = Arc::new(AtomicBool::new(false));
+    let talk = {
+        let enough = enough.clone();
+        move |_: common::Args, cx: machine_host::ToolCx| {
+            let enough = enough.clone();
+            async move {
+                while !enough.load(Ordering::SeqCst) {
+                    cx.progress("and another thing");
+                    tokio::task::yield_now().await;
+                }
+                cx.text("that was all")
+            }
+        }
+    };
+    let talk = machine_host::tool("talk", "", talk).touches_nothing().drop_on_cancel(false);
+    let calls = Say::Calls(vec![("talk", "{}"), ("echo", "{}")]);
+    let agent = Agent::builder()
+        .model(Script::of([calls, Say::Text("ok")]))
+        .tool(talk)
+        .tool(echo())
+        .config(|config| config.calls.grace_ms = 10)
+        .open()
+        .await
+        .unwrap();
+    agent.submit("go").await.unwrap();
+    // Its sibling comes to its end in spite of it.
+    while agent.state().await.unwrap().calls.len() != 1 {
+        tokio::task::yield_now().await;
+    }
+    agent.abort(Cause::by(By::User)).await.unwrap();
+    assert_eq!(agent.prompt("and now").await.unwrap().reason, EndReason::DONE);
+    enough.store(true, Ordering::SeqCst);
+    agent.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

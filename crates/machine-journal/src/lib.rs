@@ -9,7 +9,7 @@
 //! | [`record`] | what a journal is made of, and its text form |
 //! | [`writer`] | numbers records as they are made |
 //! | [`memory`] | a journal in memory that can crash |
-//! | [`replay`] | records become an engine again; what a dead process left open is closed once (J05) |
+//! | [`mod@replay`] | records become an engine again; what a dead process left open is closed once (J05) |
 //!
 //! Bytes, files and locks are the host's.
 #![no_std]

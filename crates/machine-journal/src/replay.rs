@@ -20,6 +20,9 @@ pub struct Reopened {
     /// What closes that which the dead process left open: to be written and handled like any other input. None if
     /// nothing was open.
     pub recovered: Option<Input>,
+    /// Questions that wait on and are asked again under the same ids: a turn that only waits for people needs no
+    /// closing. Where something is closed, the engine asks again by itself.
+    pub again: Vec<AskId>,
     /// Where the journal goes on.
     pub writer: Writer,
     /// How many durable events the record has so far (E01).
@@ -186,6 +189,7 @@ impl Replay {
         let unsent: Vec<AskId> = open.map(|open| open.ask.id).filter(|id| !left.contains(id)).collect();
         let recovered = Input::Recovered { unsent: unsent.into() };
         let recovered = engine.admit(&recovered).is_ok().then_some(recovered);
-        Reopened { engine, recovered, writer, events }
+        let again = engine.outstanding().filter(|_| recovered.is_none()).map(|open| open.ask.id).collect();
+        Reopened { engine, recovered, again, writer, events }
     }
 }

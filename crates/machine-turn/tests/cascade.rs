@@ -1,5 +1,5 @@
 //! What a failed attempt leads to: recovery, retry, the end (M03 to M10).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
+#![expect(clippy::panic, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::sync::Arc;
@@ -239,6 +239,13 @@ fn c_m08_a_strategy_without_progress_is_used_once_per_step() {
     turn.fail_with(Failure::Auth);
     turn.recover(retry("a", false));
     assert!(matches!(failed(&turn), TurnError::Model { .. }), "the cascade goes on");
+    // What made progress before is not used up.
+    let mut turn = recovering();
+    for (progress, goes_on) in [(true, true), (false, true), (true, true), (false, false)] {
+        turn.fail_with(Failure::Auth);
+        turn.recover(retry("a", progress));
+        assert_eq!(turn.leaf() == "Requesting", goes_on);
+    }
     // With progress it may be used again.
     let mut turn = recovering();
     for _ in 0..5 {
@@ -299,6 +306,46 @@ fn c_m08_an_override_holds_for_the_step_or_the_turn() {
     }
 }
 
+/// A strategy that is used up changes nothing; what a later override leaves out stays as an earlier one set it.
+#[test]
+fn c_m08_overrides_add_up() {
+    let mut turn = recovering();
+    let steps = [
+        ("a", Proceed { system: Some("one".into()), ..Proceed::default() }),
+        ("b", Proceed { tools: Some(Arc::from([])), ..Proceed::default() }),
+        ("a", Proceed { system: Some("two".into()), ..Proceed::default() }),
+    ];
+    for (strategy, instead) in steps {
+        turn.fail_with(Failure::Timeout);
+        let instead = Some(instead);
+        turn.recover(Recovery::Retry(Arc::new(Remedy {
+            instead,
+            for_turn: true,
+            ..remedy(strategy, false)
+        })));
+        if turn.leaf() == "Backoff" {
+            turn.on(&Event::BackoffOver);
+        }
+    }
+    turn.calls(Finish::ToolUse);
+    assert_eq!(&*turn.data().head.system, "one", "of the next step");
+}
+
+#[test]
+fn c_m14_the_requests_id_is_told_wherever_it_came_from() {
+    let by_error = Some("e".into());
+    for (piece, want) in [(None, "e"), (Some("p".into()), "p")] {
+        let mut turn = Driven::default_turn();
+        turn.model(machine_core::response::ModelEvent::Started { request_id: piece });
+        turn.fail(ModelError { request_id: by_error.clone(), ..ModelError::new(Failure::Timeout, "x") });
+        let told = turn.reported(|report| match report {
+            Report::AttemptEnded { request_id, .. } => request_id.as_deref(),
+            _ => None,
+        });
+        assert_eq!(told, [want]);
+    }
+}
+
 #[test]
 fn c_m09_an_overflow_is_never_retried_as_it_is() {
     // Without a recovery, and with one that declines.
@@ -311,34 +358,58 @@ fn c_m09_an_overflow_is_never_retried_as_it_is() {
     assert_eq!((turn.waits(), turn.requested().len()), (vec![], 1));
 }
 
+/// It is not sent again as it is: the host is asked for something else, at once.
 #[test]
 fn c_m09_compaction_without_progress_so_many_times() {
     for limit in [1, 2, 3u32] {
         let limits = TurnLimits { compactions: limit, ..TurnLimits::default() };
         let mut turn = Driven::new(Config { turn: limits, ..asking(true, false, false) });
-        let strategies = ["a", "b", "c"];
         // Progress does not count.
         turn.fail_with(Failure::ContextOverflow);
         turn.recover(retry("compact", true));
-        for n in 1..=limit {
-            assert_eq!(turn.leaf(), "Requesting", "{n} of {limit}");
-            turn.fail_with(Failure::ContextOverflow);
-            turn.recover(retry(strategies[n as usize - 1], false));
+        turn.fail_with(Failure::ContextOverflow);
+        for (n, strategy) in (1..=limit).zip(["a", "b", "c"]) {
+            assert_eq!(turn.leaf(), "Recovering", "{n} of {limit}");
+            turn.recover(retry(strategy, false));
         }
         assert!(matches!(failed(&turn), TurnError::ContextOverflow { .. }));
-        assert_eq!(turn.requested().len(), 1 + limit as usize);
+        assert_eq!((turn.requested().len(), turn.recover_asked().len()), (2, 1 + limit as usize));
     }
     assert_eq!(TurnLimits::default().compactions, 2);
 }
 
 #[test]
-#[ignore = "bug: with `turn.compactions` = 0 an overflow fails although a recovery made progress"]
+fn c_m09_another_request_is_not_the_same_again() {
+    let mut turn = recovering();
+    for strategy in ["a", "b", "c"] {
+        turn.fail_with(Failure::ContextOverflow);
+        let instead = Some(Proceed { system: Some(strategy.into()), ..Proceed::default() });
+        turn.recover(Recovery::Retry(Arc::new(Remedy { instead, ..remedy(strategy, false) })));
+        assert_eq!(turn.leaf(), "Requesting", "{strategy}");
+    }
+}
+
+#[test]
 fn c_m09_progress_counts_also_when_no_futile_one_is_allowed() {
     let limits = TurnLimits { compactions: 0, ..TurnLimits::default() };
     let mut turn = Driven::new(Config { turn: limits, ..asking(true, false, false) });
     turn.fail_with(Failure::ContextOverflow);
     turn.recover(retry("compact", true));
     assert_eq!(turn.leaf(), "Requesting");
+    turn.fail_with(Failure::ContextOverflow);
+    turn.recover(retry("other", false));
+    assert!(matches!(failed(&turn), TurnError::ContextOverflow { .. }));
+}
+
+/// Futile ones are recoveries too, and there are at most so many of these.
+#[test]
+fn c_m09_futile_recoveries_are_bounded_twice() {
+    let limits = TurnLimits { compactions: 9, recoveries: 2, ..TurnLimits::default() };
+    let mut turn = Driven::new(Config { turn: limits, ..asking(true, false, false) });
+    turn.fail_with(Failure::ContextOverflow);
+    turn.recover(retry("a", false));
+    turn.recover(retry("b", false));
+    assert!(matches!(failed(&turn), TurnError::ContextOverflow { .. }));
 }
 
 /// M10: one gate and one bracket a step, however many attempts it takes.

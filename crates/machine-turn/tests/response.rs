@@ -1,5 +1,4 @@
 //! What a response means (T07 to T12).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 mod common;
 
 use common::*;

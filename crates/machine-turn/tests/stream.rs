@@ -1,5 +1,6 @@
 //! Any stream against the rule of M01, in any pieces and any interleaving.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
+#![expect(clippy::panic, reason = "a test may also fail in a helper")]
 mod common;
 mod words;
 

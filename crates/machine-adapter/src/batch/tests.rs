@@ -43,7 +43,6 @@ proptest! {
 
     /// The same, and accesses are declared again.
     #[test]
-    #[ignore = "bugs: see the named cases of B06"]
     fn c_b06_what_counts_is_the_declaration_at_the_start(max_parallel in 1..5u32, ops in ops(world::Kinds { declare: true, ..world::Kinds::PLAIN })) {
         let world = run(max_parallel, &ops);
         prop_assert_eq!(world.batch, Batch::default(), "nothing is left behind");
@@ -51,7 +50,6 @@ proptest! {
 
     /// And all of it together.
     #[test]
-    #[ignore = "bugs: see the named cases of B06"]
     fn c_b04_and_b06_together(max_parallel in 1..5u32, ops in ops(world::Kinds { early_end: true, declare: true })) {
         let world = run(max_parallel, &ops);
         prop_assert_eq!(world.batch, Batch::default(), "nothing is left behind");
@@ -79,7 +77,7 @@ fn c_b02_two_calls_conflict_as_defined() {
             batch.begin(first, 2);
             for (call, access) in [(first, a), (second, b)] {
                 batch.plan(call, access.clone(), &rules);
-                batch.enqueue(call);
+                batch.enqueue(call, &rules);
             }
             assert_eq!(batch.start(10), Some(first));
             let together = batch.start(10) == Some(second);
@@ -195,7 +193,6 @@ fn c_b06_it_is_declared_until_the_start() {
 }
 
 #[test]
-#[ignore = "bug: a call that was declared again before it wanted to start is never looked at again"]
 fn c_b06_declared_again_while_a_person_decides() {
     let mut world = World::new(10);
     world.begin(&[Access::All]);
@@ -206,7 +203,6 @@ fn c_b06_declared_again_while_a_person_decides() {
 }
 
 #[test]
-#[ignore = "bug: a later call that has passed some of its checks is not looked at again when an earlier one is declared"]
 fn c_b06_a_later_call_that_waits_elsewhere_sees_the_new_declaration() {
     let mut world = World::new(10);
     world.begin(&[
@@ -223,7 +219,6 @@ fn c_b06_a_later_call_that_waits_elsewhere_sees_the_new_declaration() {
 }
 
 #[test]
-#[ignore = "bug: two calls that were both declared again run together although they conflict"]
 fn c_b06_two_that_were_declared_again() {
     let mut world = World::new(10);
     world.begin(&[write("y"), write("z"), write("r")]);
@@ -238,7 +233,6 @@ fn c_b06_two_that_were_declared_again() {
 }
 
 #[test]
-#[ignore = "bug: a call that was declared again does not see what a later detached call keeps"]
 fn c_b06_a_later_call_that_kept_its_accesses() {
     let mut world = World::new(10);
     world.begin(&[write("z"), write("a"), write("b")]);

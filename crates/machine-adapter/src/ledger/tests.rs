@@ -264,7 +264,6 @@ fn c_v13_the_first_settle_wins() {
 }
 
 #[test]
-#[ignore = "bug: a call beyond the batch is owed, and settling it panics"]
 fn c_v13_a_call_beyond_the_batch_is_not_owed() {
     let (mut ledger, _) = three();
     assert!(!ledger.owes(STEP.call(3)));

@@ -281,7 +281,6 @@ proptest! {
 }
 
 #[test]
-#[ignore = "bug: an empty note becomes an empty text part, which providers refuse"]
 fn c_v11_an_empty_note_is_none() {
     for note in ["", " "] {
         let result = ToolResult { note: Some(note.into()), ..ToolResult::text("x") };
@@ -290,7 +289,6 @@ fn c_v11_an_empty_note_is_none() {
 }
 
 #[test]
-#[ignore = "bug: parts that no result may have (calls, thinking) go on the wire, and thinking counts as media"]
 fn c_v11_a_result_has_text_and_media_only() {
     let call = machine_core::ids::TurnId { branch: 1, turn: 1 }.step(1).call(9);
     let call = machine_core::message::ToolCall {

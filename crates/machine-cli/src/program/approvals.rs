@@ -15,6 +15,9 @@ pub struct Asked {
     answer: oneshot::Sender<Approval>,
 }
 
+/// Questions that a person must answer.
+pub type Questions = mpsc::UnboundedReceiver<Asked>;
+
 /// What a person said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
@@ -48,7 +51,7 @@ pub struct Approver {
 
 impl Approver {
     /// By policy; the receiver gets the questions that a person must answer.
-    pub fn new(policy: Approve, terminal: bool) -> (Self, mpsc::UnboundedReceiver<Asked>) {
+    pub fn new(policy: Approve, terminal: bool) -> (Self, Questions) {
         let (to, questions) = mpsc::unbounded_channel();
         let (people, refusal) = match policy {
             Approve::Ask if terminal => (Some(to), "the user said no"),

@@ -5,7 +5,7 @@ use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 
 /// An agent that works on a real directory. Its loop is three explicit state machines.
 #[derive(Debug, Parser)]
-#[command(name = "agent-machine", version, about, after_help = EXIT_CODES)]
+#[command(name = "agent-machine", version, after_help = EXIT_CODES)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -16,7 +16,8 @@ const EXIT_CODES: &str = "Exit codes:
   0    the turn completed
   1    the turn failed or ended early
   2    bad usage: the message says what is wrong
-  130  aborted";
+  130  aborted, by Ctrl-C or a signal
+A prompt loop ends with the code of its last turn.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -34,16 +35,16 @@ pub struct Run {
     /// What to do, such as 'replace "teh" with "the" in *.md'. Without it: a prompt loop with /steer, /abort, /state, /quit
     pub prompt: Option<String>,
     /// The directory; nothing outside of it is touched by the file tools
-    #[arg(long, default_value = ".")]
+    #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// `rules`: embedded, needs no network and no key. `script:FILE`: plays responses from a YAML file
-    #[arg(long, default_value = "rules")]
+    #[arg(long, value_name = "NAME", default_value = "rules")]
     pub model: String,
     /// Who approves writing and shell commands
     #[arg(long, value_enum, default_value_t = Approve::Ask)]
     pub approve: Approve,
     /// The most model responses of a turn; 0 makes no request
-    #[arg(long)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_steps: Option<u32>,
     /// Every event as one line of JSON on standard output, and nothing else
     #[arg(long)]

@@ -31,6 +31,12 @@ pub fn of(reason: &EndReason) -> ExitCode {
 /// What is wrong with a command line. One line each, exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub enum Usage {
+    /// The command line cannot be read.
+    #[error("{0}")]
+    Line(String),
+    /// There is nothing to do.
+    #[error("the prompt is empty")]
+    Prompt,
     /// The directory cannot be worked on.
     #[error("--dir {}: {error}", dir.display())]
     Dir {

@@ -6,6 +6,8 @@
 //! | [`exit`] | exit codes, and usage errors |
 //! | [`run`] | `run`: assembles an agent and follows it |
 //! | [`session`] | one prompt, or a small prompt loop |
+//! | [`waiting`] | questions that wait for a person |
+//! | [`inbound`] | lines and signals |
 //! | [`workbench`] | the file tools as tools of an agent |
 //! | [`player`] | the embedded models as models of an agent |
 //! | [`approvals`] | who is asked for approval |
@@ -17,26 +19,51 @@ pub mod args;
 pub mod chart;
 pub mod console;
 pub mod exit;
+pub mod inbound;
 pub mod player;
 pub mod run;
 pub mod session;
+pub mod waiting;
 pub mod workbench;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 use crate::program::args::{Args, Command};
+use crate::program::console::{one_line, tell};
+use crate::program::exit::Usage;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    // clap prints usage errors itself, with exit code 2.
-    let done = match Args::parse().command {
-        Command::Run(run) => run::run(run),
-        Command::Chart(chart) => chart::chart(&chart),
+    let done = match Args::try_parse() {
+        Ok(Args { command: Command::Run(run) }) => run::run(run),
+        Ok(Args { command: Command::Chart(chart) }) => chart::chart(&chart),
+        Err(other) => unparsed(&other),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("agent-machine: {error}");
+        tell(&one_line(&error.to_string()));
         ExitCode::from(exit::USAGE)
     })
+}
+
+/// Help is printed; what is wrong is told in one line, without the usage that clap puts below it.
+fn unparsed(other: &clap::Error) -> Result<ExitCode, Usage> {
+    if !other.use_stderr() {
+        // A reader that went away has read enough.
+        let _ = other.print();
+        return Ok(exit::COMPLETED);
+    }
+    if other.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Err(Usage::Line(
+            "say what to do: `agent-machine run` or `chart`; see `agent-machine --help`".into(),
+        ));
+    }
+    let told = other.to_string();
+    let told = told.split("\nUsage:").next().unwrap_or_default();
+    let told = told.split("\nFor more information").next().unwrap_or_default();
+    let parts: Vec<_> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let told = parts.join(" ").replacen("error: ", "", 1).replace(" tip: ", "; ");
+    Err(Usage::Line(format!("{told}; see `agent-machine --help`")))
 }

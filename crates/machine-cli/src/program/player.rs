@@ -2,9 +2,10 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use machine_adapter::Request;
-use machine_core::response::{Finished, ModelError};
+use machine_core::response::{Finished, ModelError, ModelEvent};
 use machine_host::{BoxFuture, Model, ModelOut};
 
 use crate::models::rules;
@@ -53,16 +54,21 @@ impl Model for Player {
         Box::pin(async move {
             let ScriptReply { delay, piece_delay, events, end } = self.reply(&request)?;
             pause(delay).await;
+            let mut pieces = 0;
             for event in events {
+                // The first piece waits no longer, and what is no piece does not wait at all.
+                if !matches!(event, ModelEvent::Started { .. } | ModelEvent::Usage(_)) {
+                    pause(if pieces == 0 { Duration::ZERO } else { piece_delay }).await;
+                    pieces += 1;
+                }
                 out.event(event).await;
-                pause(piece_delay).await;
             }
             end.map(Finished::new)
         })
     }
 }
 
-async fn pause(time: std::time::Duration) {
+async fn pause(time: Duration) {
     if !time.is_zero() {
         tokio::time::sleep(time).await;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use machine_host::{Agent, Events};
 
-use crate::program::approvals::{Approver, Asked};
+use crate::program::approvals::{Approver, Questions};
 use crate::program::args::{Approve, Run};
 use crate::program::console::{Console, Json, Plain, Terminal};
 use crate::program::exit::Usage;
@@ -22,6 +22,9 @@ const GONE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Runs one prompt, or a prompt loop.
 pub fn run(args: Run) -> Result<ExitCode, Usage> {
+    if args.prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
+        return Err(Usage::Prompt);
+    }
     let workspace =
         Workspace::open(&args.dir).map_err(|error| Usage::Dir { dir: args.dir.clone(), error })?;
     let model = Player::named(&args.model)?;
@@ -38,26 +41,38 @@ pub fn run(args: Run) -> Result<ExitCode, Usage> {
 
 async fn follow(args: Run, workspace: Arc<Workspace>, model: Player) -> Result<ExitCode, Usage> {
     let terminal = Terminal::is_there() && !args.json;
+    let opened = open(&args, &workspace, model, terminal).await?;
     let console: Box<dyn Console> = match () {
-        () if args.json => Box::new(Json),
-        () if terminal => Box::<Terminal>::default(),
+        () if args.json => Box::<Json>::default(),
+        () if terminal => Box::new(Terminal::new(args.prompt.is_none())),
         () => Box::<Plain>::default(),
     };
-    let (approver, questions) = Approver::new(args.approve, terminal);
-    let (agent, events) = open(&args, &workspace, model, &approver).await?;
-    let mut session = Session::new(agent, events, console, approver, questions);
+    let mut session = Session::new(opened, console, terminal);
     Ok(match args.prompt {
-        Some(prompt) => session.once(prompt, terminal).await,
+        Some(prompt) => session.once(prompt).await,
         None => session.repeat().await,
     })
+}
+
+/// An agent, and what comes from it.
+pub struct Opened {
+    /// The agent.
+    pub agent: Agent,
+    /// What happens, from the beginning.
+    pub events: Events,
+    /// Answers its questions.
+    pub approver: Approver,
+    /// Questions that a person must answer.
+    pub questions: Questions,
 }
 
 async fn open(
     args: &Run,
     workspace: &Arc<Workspace>,
     model: Player,
-    approver: &Approver,
-) -> Result<(Agent, Events), Usage> {
+    terminal: bool,
+) -> Result<Opened, Usage> {
+    let (approver, questions) = Approver::new(args.approve, terminal);
     let (max_steps, root) = (args.max_steps, workspace.root().to_string_lossy().into_owned());
     let mut builder = Agent::builder().system(SYSTEM).model(model).config(move |config| {
         config.turn.max_steps = max_steps;
@@ -66,10 +81,9 @@ async fn open(
     for tool in bench(workspace, args.approve != Approve::All) {
         builder = builder.tool(tool);
     }
-    let approver = approver.clone();
-    let builder = builder.approve(move |question| approver.clone().decide(question));
-    builder.open_watched().await.map_err(|error| Usage::Open(error.to_string()))
+    let decide = approver.clone();
+    let builder = builder.approve(move |question| decide.clone().decide(question));
+    let opened = builder.open_watched().await;
+    let (agent, events) = opened.map_err(|error| Usage::Open(error.to_string()))?;
+    Ok(Opened { agent, events, approver, questions })
 }
-
-/// Questions for a person.
-pub type Questions = tokio::sync::mpsc::UnboundedReceiver<Asked>;

@@ -1,34 +1,38 @@
 //! One prompt, or a small prompt loop: events are shown, approvals are asked, lines are read, signals stop what runs.
-use std::collections::VecDeque;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use machine_core::ask::{By, Cause};
 use machine_core::event::{EndReason, Event};
-use machine_host::{Agent, Events, Seen};
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc;
+use machine_host::{Agent, CommandError, Events, Lagged, Seen};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::{Duration, Interval, MissedTickBehavior, interval};
 
-use crate::program::approvals::{Approver, Asked, Said};
+use crate::program::approvals::{Asked, Said};
 use crate::program::console::Console;
 use crate::program::exit;
-use crate::program::run::Questions;
+use crate::program::inbound::{Interrupts, Lines, Stop};
+use crate::program::run::Opened;
+use crate::program::waiting::Waiting;
 
 /// How often the status line is drawn at most.
 const REDRAW: Duration = Duration::from_millis(100);
 
-const HELP: &str =
-    "/steer TEXT joins the running turn, /abort stops it, /state shows the machines, /quit ends";
+const HELP: &str = "/steer TEXT joins the turn, /abort stops it, /state shows it, /quit ends";
 
 /// A run of the program.
 pub struct Session {
     agent: Agent,
-    events: Events,
+    events: UnboundedReceiver<Watched>,
     console: Box<dyn Console>,
-    approver: Approver,
-    questions: Questions,
-    /// Questions that a person has not answered; the first is shown.
-    open: VecDeque<Asked>,
+    waiting: Waiting,
+    interrupts: Interrupts,
+    redraw: Interval,
+    /// Whether something happened since the status line was drawn.
+    stale: bool,
+    /// Whether a person is there, who may want to go on after a Ctrl-C.
+    terminal: bool,
     /// How often it was told to stop.
     stops: u32,
     /// The end of the last turn.
@@ -37,40 +41,47 @@ pub struct Session {
 
 /// What happens next.
 enum Next {
-    Seen(Option<Seen>),
+    Seen(Seen),
     Lagged(u64),
     Asked(Asked),
     Line(Option<String>),
-    Interrupt,
+    Stop(Stop),
     Redraw,
 }
 
 impl Session {
     /// A run over an open agent.
-    pub fn new(
-        agent: Agent,
-        events: Events,
-        console: Box<dyn Console>,
-        approver: Approver,
-        questions: Questions,
-    ) -> Self {
-        Self { agent, events, console, approver, questions, open: VecDeque::new(), stops: 0, last: None }
+    pub fn new(opened: Opened, console: Box<dyn Console>, terminal: bool) -> Self {
+        let Opened { agent, events, approver, questions } = opened;
+        let mut redraw = interval(REDRAW);
+        redraw.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            agent,
+            events: forward(events),
+            console,
+            waiting: Waiting::new(approver, questions),
+            interrupts: Interrupts::listen(),
+            redraw,
+            stale: true,
+            terminal,
+            stops: 0,
+            last: None,
+        }
     }
 
     /// One prompt; the exit code says how its turn ended.
-    pub async fn once(&mut self, prompt: String, terminal: bool) -> ExitCode {
+    pub async fn once(&mut self, prompt: String) -> ExitCode {
         let agent = self.agent.clone();
         let mut turn = tokio::spawn(async move { agent.prompt(prompt).await });
-        let mut lines = if terminal { lines() } else { mpsc::unbounded_channel().1 };
-        let mut interrupts = interrupts();
+        let mut lines = if self.terminal { Lines::stdin() } else { Lines::none() };
         let end = loop {
             let next = tokio::select! {
                 end = &mut turn => break end,
-                next = self.next(&mut lines, &mut interrupts) => next,
+                next = self.next(&mut lines) => next,
             };
             match next {
-                Next::Line(Some(line)) => self.said(&line),
-                Next::Interrupt => self.stop(),
+                Next::Line(Some(line)) => self.answer(&line),
+                Next::Stop(_) => self.stop(),
                 other => self.shown(other).await,
             }
         };
@@ -83,21 +94,23 @@ impl Session {
         code
     }
 
-    /// A prompt loop, until `/quit`, the end of input, or an interrupt while nothing runs.
+    /// A prompt loop, until `/quit`, the end of input, or a signal that does not only stop a turn.
     pub async fn repeat(&mut self) -> ExitCode {
-        let (mut lines, mut interrupts) = (lines(), interrupts());
+        let mut lines = Lines::stdin();
         self.console.note(HELP);
         loop {
-            match self.next(&mut lines, &mut interrupts).await {
-                Next::Line(Some(line)) if !self.open.is_empty() => self.said(&line),
-                Next::Line(Some(line)) if line.trim() == "/quit" => break,
-                Next::Line(Some(line)) => self.line(line.trim()).await,
-                Next::Line(None) => {
-                    self.rest(&mut interrupts).await;
+            match self.next(&mut lines).await {
+                Next::Line(Some(line)) if line.trim() == "/quit" => {
+                    self.console.entered(&line);
                     break;
                 }
-                Next::Interrupt if self.is_idle().await => break,
-                Next::Interrupt => self.stop(),
+                Next::Line(Some(line)) => self.line(&line).await,
+                Next::Line(None) => {
+                    self.rest().await;
+                    break;
+                }
+                Next::Stop(stop) if self.ends_all(stop).await => break,
+                Next::Stop(_) => self.stop(),
                 other => self.shown(other).await,
             }
         }
@@ -105,34 +118,28 @@ impl Session {
         self.last.as_ref().map_or(exit::COMPLETED, exit::of)
     }
 
-    async fn next(
-        &mut self,
-        lines: &mut mpsc::UnboundedReceiver<String>,
-        interrupts: &mut Interrupts,
-    ) -> Next {
+    async fn next(&mut self, lines: &mut Lines) -> Next {
         tokio::select! {
             biased;
-            () = interrupts.next() => Next::Interrupt,
-            seen = self.events.next() => match seen {
-                Some(Ok(seen)) => Next::Seen(Some(seen)),
-                Some(Err(lagged)) => Next::Lagged(lagged.0),
-                None => Next::Seen(None),
+            stop = self.interrupts.next() => Next::Stop(stop),
+            Some(seen) = self.events.recv() => match seen {
+                Ok(seen) => Next::Seen(seen),
+                Err(lagged) => Next::Lagged(lagged.0),
             },
-            Some(asked) = self.questions.recv() => Next::Asked(asked),
-            line = lines.recv(), if !lines.is_closed() || !lines.is_empty() => Next::Line(line),
-            () = tokio::time::sleep(REDRAW) => Next::Redraw,
+            asked = self.waiting.next() => Next::Asked(asked),
+            line = lines.next() => Next::Line(line),
+            _ = self.redraw.tick() => Next::Redraw,
         }
     }
 
     /// What needs no decision of the loop.
     async fn shown(&mut self, next: Next) {
         match next {
-            Next::Seen(Some(seen)) => self.seen(&seen),
-            Next::Seen(None) => tokio::time::sleep(REDRAW).await,
+            Next::Seen(seen) => self.seen(&seen),
             Next::Lagged(missed) => self.console.lagged(missed),
-            Next::Asked(asked) => self.ask(asked),
-            Next::Redraw => self.redraw().await,
-            Next::Line(_) | Next::Interrupt => {}
+            Next::Asked(asked) => self.waiting.ask(asked, &mut *self.console),
+            Next::Redraw => self.status().await,
+            Next::Line(_) | Next::Stop(_) => {}
         }
     }
 
@@ -141,134 +148,142 @@ impl Session {
             self.last = Some(end.reason.clone());
             self.stops = 0;
         }
+        self.stale = true;
         self.console.event(seen);
-        self.drop_withdrawn();
     }
 
-    async fn redraw(&mut self) {
-        if self.open.is_empty()
-            && let Ok(view) = self.agent.state().await
-        {
+    async fn status(&mut self) {
+        self.waiting.drop_withdrawn(&mut *self.console);
+        if !self.stale || !self.console.has_status() {
+            return;
+        }
+        self.stale = false;
+        if let Ok(view) = self.agent.state().await {
             self.console.status(&view);
         }
     }
 
-    fn ask(&mut self, asked: Asked) {
-        if self.open.is_empty() {
-            self.console.ask(&asked.question);
-        }
-        self.open.push_back(asked);
-    }
-
-    /// A question that was taken back is no longer shown as open.
-    fn drop_withdrawn(&mut self) {
-        let shown_is_over = self.open.front().is_some_and(Asked::is_over);
-        self.open.retain(|asked| !asked.is_over());
-        if shown_is_over {
-            self.console.note("(no longer asked)");
-            self.ask_next();
-        }
-    }
-
-    /// An answer to the question that is shown.
-    fn said(&mut self, line: &str) {
-        let Some(asked) = self.open.pop_front() else { return };
-        match Said::read(line) {
-            Some(said) => self.approver.answer(asked, said),
-            None => {
-                self.console.note("please answer y, n or a");
-                self.open.push_front(asked);
-            }
-        }
-        self.ask_next();
-    }
-
-    fn ask_next(&mut self) {
-        // A rule that was just granted answers what waits and is covered by it.
-        let (covered, rest): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.open)
-            .into_iter()
-            .partition(|asked| self.approver.is_always(&asked.question.tool));
-        self.open = rest;
-        for asked in covered {
-            self.approver.answer(asked, Said::Yes);
-        }
-        if let Some(asked) = self.open.front() {
-            self.console.ask(&asked.question);
+    /// A line while a question may be open.
+    fn answer(&mut self, line: &str) {
+        self.console.entered(line);
+        self.stale = true;
+        self.waiting.drop_withdrawn(&mut *self.console);
+        if !self.waiting.is_empty() {
+            self.waiting.said(Said::read(line), &mut *self.console);
         }
     }
 
     /// A line of the prompt loop. While a turn runs, a prompt waits for the next one.
     async fn line(&mut self, line: &str) {
-        let done = match line.split_once(' ').unwrap_or((line, "")) {
-            ("", _) => return,
-            ("/abort", _) => return self.stop(),
-            ("/state", _) => return self.state().await,
+        if !self.waiting.is_empty() && !line.starts_with('/') {
+            return self.answer(line);
+        }
+        self.console.entered(line);
+        self.stale = true;
+        let line = line.trim();
+        let done = match line.split_once(char::is_whitespace).unwrap_or((line, "")) {
+            ("", _) => Ok(()),
+            ("/abort", _) => {
+                self.stop();
+                Ok(())
+            }
+            ("/state", _) => self.state().await,
             ("/steer", text) if !text.trim().is_empty() => {
                 self.agent.steer(text.trim().to_owned()).await.map(drop)
             }
-            (command, _) if command.starts_with('/') => return self.console.note(HELP),
+            (command, _) if command.starts_with('/') => {
+                self.console.note(HELP);
+                Ok(())
+            }
             _ => self.agent.submit(line.to_owned()).await.map(drop),
         };
         if let Err(error) = done {
             self.console.note(&error.to_string());
         }
+        self.waiting.ask_again(&mut *self.console);
     }
 
-    async fn state(&mut self) {
-        match self.agent.state().await {
-            Ok(view) => match serde_json::to_string_pretty(&view) {
-                Ok(text) => self.console.note(&text),
-                Err(error) => self.console.note(&error.to_string()),
-            },
+    async fn state(&mut self) -> Result<(), CommandError> {
+        let view = self.agent.state().await?;
+        match serde_json::to_string_pretty(&view) {
+            Ok(text) => self.console.note(&text),
             Err(error) => self.console.note(&error.to_string()),
         }
+        Ok(())
     }
 
     /// The first time what runs is stopped in order, the second time without grace (X03, X04).
     fn stop(&mut self) {
         self.stops += 1;
+        self.stale = true;
+        let unanswered = self.waiting.give_up(&mut *self.console);
         self.console.note(if self.stops == 1 {
             "stopping; once more drops the grace"
         } else {
             "stopping now"
         });
         let agent = self.agent.clone();
-        // The answer is the end of the turn, which the events show.
-        tokio::spawn(async move { agent.abort(Cause::by(By::User)).await });
+        tokio::spawn(async move {
+            // The answer is the end of the turn, which the events show.
+            let _ = agent.abort(Cause::by(By::User)).await;
+            drop(unanswered);
+        });
     }
 
-    async fn is_idle(&self) -> bool {
-        self.agent.state().await.is_ok_and(|view| view.turn.is_none() && view.queued_prompts == 0)
+    /// Whether a signal ends the program: a person at a terminal can go on after a Ctrl-C that stopped something.
+    async fn ends_all(&self, stop: Stop) -> bool {
+        let is_idle = || async { self.agent.state().await.is_ok_and(|view| view.turn.is_none()) };
+        stop == Stop::Terminate || !self.terminal || is_idle().await
     }
 
-    /// Input is over: what was asked for is still done.
-    async fn rest(&mut self, interrupts: &mut Interrupts) {
+    /// Input is over: what was asked for is still done, unless a signal ends it.
+    async fn rest(&mut self) {
         let agent = self.agent.clone();
         let mut idle = tokio::spawn(async move { agent.idle().await });
-        let mut no_lines = mpsc::unbounded_channel().1;
+        let mut none = Lines::none();
         loop {
             let next = tokio::select! {
                 _ = &mut idle => return,
-                next = self.next(&mut no_lines, interrupts) => next,
+                next = self.next(&mut none) => next,
             };
             match next {
-                Next::Interrupt => self.stop(),
+                Next::Stop(_) => return,
                 other => self.shown(other).await,
             }
         }
     }
 
+    /// Ends in order. What still runs is stopped; a further signal drops the grace, and one more the rest.
     async fn finish(&mut self) {
-        if let Err(error) = self.agent.close().await {
+        let agent = self.agent.clone();
+        let mut closed: JoinHandle<_> = tokio::spawn(async move { agent.close().await });
+        let mut none = Lines::none();
+        let closed = loop {
+            let next = tokio::select! {
+                biased;
+                closed = &mut closed => break closed,
+                next = self.next(&mut none) => next,
+            };
+            match next {
+                Next::Stop(_) => self.stop(),
+                other => self.shown(other).await,
+            }
+        };
+        if let Ok(Err(error)) = closed {
             self.console.note(&error.to_string());
         }
-        while let Some(seen) = self.events.try_next() {
+        while let Some(seen) = self.events.recv().await {
             match seen {
                 Ok(seen) => self.seen(&seen),
                 Err(lagged) => self.console.lagged(lagged.0),
             }
         }
-        self.console.finish();
+        if let Some(flushed) = self.console.finish() {
+            tokio::select! {
+                _ = flushed => {}
+                _ = self.interrupts.next() => {}
+            }
+        }
     }
 
     fn failed(&mut self, error: &impl std::fmt::Display) -> ExitCode {
@@ -277,44 +292,22 @@ impl Session {
     }
 }
 
-/// Lines of standard input, read on a thread of their own: a blocked read must not hold the loop.
-fn lines() -> mpsc::UnboundedReceiver<String> {
-    let (to, lines) = mpsc::unbounded_channel();
+/// An event, or how many were missed.
+type Watched = Result<Seen, Lagged>;
+
+/// Takes events at once, so that what is shown slowly is not missed. On a thread of its own: a task would wait until
+/// the one that tells the events rests. Ends when the agent is gone.
+fn forward(mut events: Events) -> UnboundedReceiver<Watched> {
+    let (to, forwarded) = unbounded_channel();
+    let runtime = Handle::current();
     std::thread::spawn(move || {
-        for line in std::io::stdin().lines().map_while(Result::ok) {
-            if to.send(line).is_err() {
-                return;
+        runtime.block_on(async {
+            while let Some(seen) = events.next().await {
+                if to.send(seen).is_err() {
+                    return;
+                }
             }
-        }
+        });
     });
-    lines
-}
-
-/// Ctrl-C, and a polite request to end.
-struct Interrupts {
-    interrupt: Option<Signal>,
-    terminate: Option<Signal>,
-}
-
-fn interrupts() -> Interrupts {
-    Interrupts {
-        interrupt: signal(SignalKind::interrupt()).ok(),
-        terminate: signal(SignalKind::terminate()).ok(),
-    }
-}
-
-impl Interrupts {
-    async fn next(&mut self) {
-        tokio::select! {
-            () = received(self.interrupt.as_mut()) => {}
-            () = received(self.terminate.as_mut()) => {}
-        }
-    }
-}
-
-async fn received(signal: Option<&mut Signal>) {
-    match signal {
-        Some(signal) => drop(signal.recv().await),
-        None => std::future::pending().await,
-    }
+    forwarded
 }

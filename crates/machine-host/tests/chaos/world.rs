@@ -1,6 +1,6 @@
 //! The faulty world: everything that a host gives an agent, at its worst.
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use machine_host::{
     Model, ModelOut, Parked, Reject, StopQuestion, Tool, ToolCx, ToolError,
 };
 use machine_journal::MemoryJournal;
+use tokio_util::sync::CancellationToken;
 
 /// Numbers that a seed gives (SplitMix64).
 #[derive(Clone)]
@@ -48,7 +49,7 @@ impl Random {
 
 pub struct World {
     random: Random,
-    healed: Arc<AtomicBool>,
+    healed: CancellationToken,
     pub journal: Arc<Mutex<MemoryJournal>>,
     ran: Arc<Mutex<BTreeMap<CallId, u32>>>,
     says: Arc<AtomicU32>,
@@ -59,7 +60,7 @@ impl World {
     pub fn new(seed: u64) -> Self {
         Self {
             random: Random::new(seed),
-            healed: Arc::default(),
+            healed: CancellationToken::new(),
             journal: Arc::default(),
             ran: Arc::default(),
             says: Arc::default(),
@@ -68,7 +69,7 @@ impl World {
     }
 
     pub fn heal(&self) {
-        self.healed.store(true, Ordering::SeqCst);
+        self.healed.cancel();
     }
 
     /// The dead process lets go of its journal.
@@ -76,6 +77,10 @@ impl World {
         while Arc::strong_count(&self.journal) > 1 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+    }
+
+    pub fn ran(&self, call: CallId) -> bool {
+        self.ran.lock().unwrap().contains_key(&call)
     }
 
     pub fn nothing_ran_twice(&self) {
@@ -112,7 +117,7 @@ impl World {
                 let (random, healed) = (random.clone(), healed.clone());
                 async move {
                     worse(&random, &healed).await?;
-                    if !healed.load(Ordering::SeqCst) && random.below(4) == 0 {
+                    if !healed.is_cancelled() && random.below(4) == 0 {
                         compact(&editor).await?;
                     }
                     Ok(Gated::Proceed(Arc::new(Proceed::default())))
@@ -139,9 +144,14 @@ impl World {
             .maintenance(move |_, editor: Editor| {
                 let (random, healed) = for_maintenance.clone();
                 async move {
-                    worse(&random, &healed).await?;
+                    // Maintenance has no bound: it is slow here, but not for ever.
+                    random.sleep().await;
                     compact(&editor).await?;
-                    worse(&random, &healed).await
+                    match random.below(4) {
+                        0 if !healed.is_cancelled() => fall("maintenance fell over"),
+                        1 if !healed.is_cancelled() => Err("maintenance broke".into()),
+                        _ => Ok(()),
+                    }
                 }
             });
         if let Some(parked) = parked {
@@ -159,14 +169,19 @@ async fn compact(editor: &Editor) -> Result<(), machine_host::BoxError> {
     Ok(())
 }
 
+/// Panics without a word on the screen.
+fn fall(message: &str) -> ! {
+    std::panic::resume_unwind(Box::new(message.to_owned()))
+}
+
 /// Slow, failing, panicking, never done.
-async fn worse(random: &Random, healed: &AtomicBool) -> Result<(), machine_host::BoxError> {
-    if healed.load(Ordering::SeqCst) {
+async fn worse(random: &Random, healed: &CancellationToken) -> Result<(), machine_host::BoxError> {
+    if healed.is_cancelled() {
         return Ok(());
     }
     match random.below(8) {
         0 => return Err("it broke".into()),
-        1 => panic!("it fell over"),
+        1 => fall("it fell over"),
         2 => std::future::pending().await,
         3 => random.sleep().await,
         _ => {}
@@ -177,7 +192,7 @@ async fn worse(random: &Random, healed: &AtomicBool) -> Result<(), machine_host:
 /// A hook that answers well when it answers.
 fn trouble<Q: Send + 'static, A: Send + 'static>(
     random: &Random,
-    healed: &Arc<AtomicBool>,
+    healed: &CancellationToken,
     answer: fn(Q) -> A,
 ) -> impl Fn(Q) -> BoxFuture<'static, Result<A, machine_host::BoxError>> + Send + Sync + use<Q, A> {
     let (random, healed) = (random.clone(), healed.clone());
@@ -192,7 +207,7 @@ fn trouble<Q: Send + 'static, A: Send + 'static>(
 
 struct Faulty {
     random: Random,
-    healed: Arc<AtomicBool>,
+    healed: CancellationToken,
     says: Arc<AtomicU32>,
 }
 
@@ -202,7 +217,7 @@ impl Model for Faulty {
             request.history.audit().unwrap();
             request.history.ready().unwrap();
             let said = self.says.fetch_add(1, Ordering::SeqCst);
-            if self.healed.load(Ordering::SeqCst) || said > 60 {
+            if self.healed.is_cancelled() || said > 60 {
                 out.text("fine").await;
                 return Ok(Finished::new(Finish::EndTurn));
             }
@@ -210,7 +225,7 @@ impl Model for Faulty {
             match self.random.below(12) {
                 0 => Err(ModelError::new(Failure::Overloaded, "busy")),
                 1 => Err(ModelError::new(Failure::Auth, "who are you?")),
-                2 => panic!("the model fell over"),
+                2 => fall("the model fell over"),
                 3 => {
                     out.text("well").await;
                     std::future::pending().await
@@ -238,7 +253,7 @@ impl Model for Faulty {
 
 struct Any {
     random: Random,
-    healed: Arc<AtomicBool>,
+    healed: CancellationToken,
     ran: Arc<Mutex<BTreeMap<CallId, u32>>>,
 }
 
@@ -256,7 +271,7 @@ impl Tool for Any {
         let timeout_ms = (self.random.below(3) == 0).then_some(5_000);
         match self.random.below(10) {
             0 => Err(Reject::Invalid("no".into())),
-            1 => panic!("the plan fell over"),
+            1 => fall("the plan fell over"),
             n => Ok(Plan { access, approval: n == 2, timeout_ms, ..Plan::default() }),
         }
     }
@@ -274,18 +289,20 @@ impl Tool for Any {
             self.random.sleep().await;
             match self.random.below(7) {
                 0 => cx.fail("it failed"),
-                1 => panic!("the tool fell over"),
+                1 => fall("the tool fell over"),
                 2 => {
-                    // Obeys.
-                    cx.cancelled().await;
-                    cx.text("stopped")
+                    // Never done, but obeys.
+                    tokio::select! {
+                        _ = cx.cancelled() => cx.text("stopped"),
+                        () = self.healed.cancelled() => cx.text("done at last"),
+                    }
                 }
                 3 => {
                     // Deaf for long, but not for ever.
                     tokio::time::sleep(Duration::from_secs(500)).await;
                     cx.text("late")
                 }
-                4 if !self.healed.load(Ordering::SeqCst) => {
+                4 if !self.healed.is_cancelled() => {
                     let stop = ToolResult { stop_turn: Some("enough".into()), ..ToolResult::text("done") };
                     Ok(ToolResult { deliver: Some(text_content("a message")), ..stop })
                 }

@@ -1,6 +1,6 @@
 //! A turn machine with the little of an adapter that it needs: what waits is told, and used up by a drain.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
+#![expect(dead_code, reason = "each test file uses its own part")]
 use std::sync::Arc;
 
 use machine_core::Text;

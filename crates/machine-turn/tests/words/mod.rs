@@ -1,5 +1,4 @@
 //! Events of a stream, and a response in words.
-#![allow(dead_code, reason = "each test file uses its own part")]
 use crate::common::*;
 use machine_core::message::Body;
 use machine_core::response::{Finish, ModelEvent};

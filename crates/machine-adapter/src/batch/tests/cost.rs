@@ -33,7 +33,7 @@ fn schedule(n: u32, prepared: Prepared, access: impl Fn(u32) -> Access) -> u64 {
         batch.begin(step.call(0), n);
         for i in order {
             batch.plan(step.call(i), accesses[i as usize].clone(), &rules);
-            batch.enqueue(step.call(i));
+            batch.enqueue(step.call(i), &rules);
         }
         let mut running = VecDeque::new();
         loop {

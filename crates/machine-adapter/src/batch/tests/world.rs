@@ -119,7 +119,7 @@ impl World {
 
     pub fn enqueue(&mut self, at: usize) {
         self.calls[at].wants = true;
-        self.batch.enqueue(self.calls[at].id);
+        self.batch.enqueue(self.calls[at].id, &self.rules);
         self.settle();
     }
 

@@ -44,12 +44,21 @@ pub(super) fn count(work: &Work, scope: &Scope) -> Step {
     let Some(printed) = done.printed() else { return failed("The count", done) };
     let counts = Counts::read(printed);
     let total = match counts.total {
-        Some(total) => format!("There are {}{}.", total.replace(", ", " in "), scope.say()),
+        Some(total) => format!("There {}{}.", in_words(total), scope.say()),
         None => "The total was not in what I got.".to_owned(),
     };
     let files = say::lines(counts.files.iter().copied(), MAX_LINES);
     let files = if counts.files.len() > 1 { format!("\n{files}") } else { String::new() };
     Step::answer(format!("{total}{files}{}", skipped(&counts.skipped)))
+}
+
+/// From `7 lines, 1 files` to `are 7 lines in 1 file`.
+fn in_words(total: &str) -> String {
+    let number = |text: &str| text.trim_end_matches(" files").parse::<u64>().ok();
+    let read = total.split_once(" lines, ").and_then(|(lines, files)| number(lines).zip(number(files)));
+    let Some((lines, files)) = read else { return format!("are {total}") };
+    let verb = if lines == 1 { "is" } else { "are" };
+    format!("{verb} {} in {}", say::count(lines, "line", "lines"), say::count(files, "file", "files"))
 }
 
 pub(super) fn list(work: &Work, scope: &Scope) -> Step {

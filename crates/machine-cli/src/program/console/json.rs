@@ -3,8 +3,8 @@ use machine_core::event::Event;
 use machine_host::{ApproveQuestion, Place, Seen};
 use serde::Serialize;
 
-use crate::program::console::out::{Flushed, Out, tell};
 use crate::program::console::Console;
+use crate::program::console::out::{Flushed, Out, tell};
 
 /// JSON lines on standard output.
 #[derive(Default)]

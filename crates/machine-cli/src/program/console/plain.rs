@@ -1,7 +1,7 @@
 //! Plain lines, for pipes and logs.
 use std::collections::BTreeMap;
 
-use machine_core::event::Event;
+use machine_core::event::{Event, Receipt};
 use machine_core::ids::CallId;
 use machine_core::message::Message;
 use machine_core::outcome::Outcome;
@@ -20,7 +20,10 @@ pub struct Plain {
 
 impl Console for Plain {
     fn event(&mut self, seen: &Seen) {
-        self.out.write(self.words.event(&seen.event));
+        let text = self.words.event(&seen.event);
+        if !text.is_empty() {
+            self.out.write(text);
+        }
     }
 
     fn ask(&mut self, question: &ApproveQuestion) {
@@ -42,6 +45,8 @@ impl Console for Plain {
 pub(super) struct Words {
     /// What the running calls are called.
     labels: BTreeMap<CallId, String>,
+    /// How many inputs wait.
+    waiting: usize,
     /// Whether something stands on the current line.
     mid_line: bool,
 }
@@ -55,11 +60,16 @@ impl Words {
             Event::CallAnnounced { call, tool, args, .. } => {
                 self.labels.insert(*call, say::label(tool, args));
             }
+            Event::TurnStarted { .. } => self.labels.clear(),
             // Its error is told with what the tool said, when that is committed.
             Event::CallSettled { outcome: Outcome::Error { .. }, .. } => return String::new(),
+            Event::Receipt { receipt, .. } => self.receipt(receipt),
             _ => {}
         }
         let line = match event {
+            Event::Held { .. } if self.waiting > 0 => {
+                Some(format!("  {} waiting, held until the next prompt", self.waiting))
+            }
             Event::Committed { entry, .. } => match &entry.message {
                 Message::Tool(result) => say::error(result, &self.label(result.call)),
                 _ => None,
@@ -104,6 +114,16 @@ impl Words {
 
     pub(super) fn is_mid_line(&self) -> bool {
         self.mid_line
+    }
+
+    fn receipt(&mut self, receipt: &Receipt) {
+        match receipt {
+            Receipt::Accepted => self.waiting += 1,
+            Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned => {
+                self.waiting = self.waiting.saturating_sub(1);
+            }
+            Receipt::Steered | Receipt::TurnEnded(..) => {}
+        }
     }
 
     fn label(&self, call: CallId) -> String {

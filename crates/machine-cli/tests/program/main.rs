@@ -1,0 +1,10 @@
+//! The program, run as a user runs it.
+mod approvals;
+mod chart;
+mod interrupt;
+mod json;
+mod main_job;
+mod prompt_loop;
+mod running;
+mod script;
+mod usage;

@@ -1,0 +1,57 @@
+//! An agent as a value: while nothing runs (H06), and between two processes (J07).
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use machine_adapter::{Engine, Snapshot};
+use machine_core::Text;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::chain::Chain;
+use crate::inside::Inside;
+use crate::journal::Log;
+use crate::model::Model;
+use crate::tool::Tool;
+use crate::watch::Recorder;
+
+/// All that is left of an agent while nothing runs.
+pub(crate) struct Session {
+    pub(crate) engine: Engine,
+    pub(crate) log: Log,
+    pub(crate) recorder: Recorder,
+    pub(crate) parts: Arc<Parts>,
+    /// Whether results of the running turn are finalized (C11).
+    pub(crate) finalize: bool,
+}
+
+/// What an agent is made of besides its engine: it does not change while the agent is open. Shared by the driver and
+/// everything that it starts.
+pub(crate) struct Parts {
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) tools: BTreeMap<Text, Arc<dyn Tool>>,
+    pub(crate) chain: Chain,
+    /// How long nothing must happen before the driver ends and the agent is a value again (H06).
+    pub(crate) rest_after: Duration,
+    /// The call of another agent in which this one works (H04).
+    pub(crate) parent: Option<CancellationToken>,
+    pub(crate) inside: Inside,
+}
+
+/// An agent between two processes. It can be serialised; its journal, if it has one, goes along by itself.
+///
+/// Where it is opened, what was asked is asked again, and acts that were under way are lost: a request is made anew, a
+/// call that ran is `Unknown`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parked {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) inputs: u64,
+    pub(crate) events: u64,
+}
+
+impl Parked {
+    pub(crate) fn of(session: &Session) -> Self {
+        let Session { engine, log, recorder, .. } = session;
+        Self { snapshot: engine.snapshot(), inputs: log.inputs(), events: recorder.events() }
+    }
+}
