@@ -47,13 +47,15 @@ fn carry_out(engine: &Engine, act: &Ask) -> Vec<Input> {
     let piece = |event| Input::Piece { ask, piece: Piece::Model(event) };
     let finish = |finish| Input::Answer { ask, answer: Answer::Finished(Arc::new(Finished::new(finish))) };
     match &act.question {
-        Question::Attempt { attempt } => match engine.request(*attempt).map(|request| request.history.len()) {
-            Some(1) => {
-                let start = ModelEvent::CallStart { index: 0, id: "c1".into(), tool: "clock".into() };
-                vec![piece(start), finish(Finish::ToolUse)]
+        Question::Attempt { attempt } => {
+            match engine.request(*attempt).map(|request| request.history.len()) {
+                Some(1) => {
+                    let start = ModelEvent::CallStart { index: 0, id: "c1".into(), tool: "clock".into() };
+                    vec![piece(start), finish(Finish::ToolUse)]
+                }
+                _ => vec![piece(ModelEvent::Text("It is noon.".into())), finish(Finish::EndTurn)],
             }
-            _ => vec![piece(ModelEvent::Text("It is noon.".into())), finish(Finish::EndTurn)],
-        },
+        }
         Question::Execute { .. } => {
             let answer = Answer::Execute(Executed::Done(Arc::new(ToolResult::text("12:00"))));
             vec![Input::Answer { ask, answer }]
