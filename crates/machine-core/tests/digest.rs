@@ -18,21 +18,21 @@ fn check(value: &Entry, expected: Expect) {
 #[test]
 fn c_j06_the_digest_of_an_entry_is_pinned() {
     let prompt = Origin::Prompt { id: "p1".into() };
-    check(&entry(prompt, Message::user("hello")), expect!["5f0ad11a1de18dfd9bc2771955826c98"]);
-    check(&says("hi"), expect!["6aaa41e1ecf72d6a003007a7dea32bd5"]);
-    check(&with_meta(&says("hi"), "{\"a\":1}"), expect!["6ec34396ca15d3f76b4bd7a7b249ec4c"]);
+    check(&entry(prompt, Message::user("hello")), expect!["f4247b176de2948ab73c8a8a4a5ac71e"]);
+    check(&says("hi"), expect!["ee735efccae97581c479fb620a0d29d2"]);
+    check(&with_meta(&says("hi"), "{\"a\":1}"), expect!["0e77dd8bb532f9c702f0c6671e54b3de"]);
     check(
         &calls([call(call_id(0), "w1"), call(call_id(1), "w2")]),
-        expect!["425e3fc4ef20c15a61630d94fee7c9b8"],
+        expect!["9c9679d6fa49e77f8c8aa3195c14b32f"],
     );
-    check(&result(call_id(0), "w1"), expect!["8a1461a3621c639895f457dc80eb14da"]);
+    check(&result(call_id(0), "w1"), expect!["b413841e93a24490b4fe5d3931e35c3f"]);
     let entry = Entry {
         origin: Origin::Summary,
         turn: None,
         message: Message::System { content: content_of("s") },
         meta: None,
     };
-    check(&entry, expect!["120c35e40e7487fc7c7893935aa0413e"]);
+    check(&entry, expect!["89e7f081c76a27da31ba28981baef27c"]);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn c_j06_the_digest_of_a_history_is_pinned() {
     for entry in [user("go"), calls([call(call_id(0), "w1")]), result(call_id(0), "w1"), says("done")] {
         history.append(entry).unwrap();
     }
-    expect!["933a08fc81cd961dd5c621b7c5680be1"].assert_eq(&history.digest().to_string());
+    expect!["b721a58bc2679cc3551260288f759d0d"].assert_eq(&history.digest().to_string());
 }
 
 #[test]

@@ -18,7 +18,7 @@ use machine_host::{Agent, CommandError, Parked, Seen};
 use machine_journal::reopen;
 use world::{Random, World};
 
-const SEEDS: u64 = 30000;
+const SEEDS: u64 = 300;
 
 #[tokio::test(start_paused = true)]
 async fn whatever_happens_everything_ends() {

@@ -98,7 +98,8 @@ impl Attempt {
             }
             ModelEvent::Usage(usage) => self.usage = Some(*usage),
             ModelEvent::MessageId(_) => {}
-            ModelEvent::Text(piece) if piece.is_empty() => {}
+            ModelEvent::Text(piece) | ModelEvent::Thinking { text: piece, signature: None }
+                if piece.is_empty() => {}
             ModelEvent::Text(piece) => self.add_text(piece),
             ModelEvent::Thinking { text, signature } => self.add_thinking(text, signature.as_ref()),
             ModelEvent::Media { kind, at } => {
@@ -196,8 +197,10 @@ impl Attempt {
 fn size(event: &ModelEvent) -> usize {
     match event {
         ModelEvent::Text(text) | ModelEvent::MessageId(text) => text.len(),
-        ModelEvent::Thinking { text, signature } => text.len() + signature.as_ref().map_or(0, |s| s.len()),
         // At least one: what takes room is counted.
+        ModelEvent::Thinking { text, signature } => {
+            text.len() + signature.as_ref().map_or(0, |s| s.len() + 1)
+        }
         ModelEvent::CallStart { id, tool, .. } => id.len() + tool.len() + 1,
         ModelEvent::CallArgs { piece, .. } => piece.len(),
         ModelEvent::Media { kind, at } => kind.len() + at.len() + 1,

@@ -128,8 +128,9 @@ fn c_a24_arguments_over_the_limit_are_cut_and_marked() {
 fn c_a24_a_response_over_the_limit_fails() {
     let limits = TurnLimits { response_bytes: 4, ..TurnLimits::default() };
     let config = || Config { turn: limits, ..Config::default() };
+    let media = |kind: &str, at: &str| ModelEvent::Media { kind: kind.into(), at: at.into() };
     let fits =
-        [text("1234"), thinking("12", Some("34")), ModelEvent::Media { kind: "12".into(), at: "34".into() }];
+        [text("1234"), thinking("1234", None), thinking("12", Some("3")), media("1", "23"), start(0, "12")];
     for event in fits {
         let mut turn = Driven::new(config());
         turn.model(event.clone());
@@ -139,6 +140,30 @@ fn c_a24_a_response_over_the_limit_fails() {
         let Some(EndReason::Failed(error)) = ended else { panic!("{ended:?}") };
         assert!(error.to_string().contains("TooLarge"), "{error}");
         assert_eq!(turn.discarded(), [attempt(1, 1)]);
+    }
+}
+
+/// What takes room is counted, also if there is nothing in it; what takes none is not.
+#[test]
+fn c_a24_nothing_is_for_free() {
+    let limits = TurnLimits { response_bytes: 4, ..TurnLimits::default() };
+    let config = || Config { turn: limits, ..Config::default() };
+    let call = |index| ModelEvent::CallStart { index, id: "".into(), tool: "".into() };
+    let room: [&dyn Fn(u32) -> ModelEvent; 3] =
+        [&call, &|_| thinking("", Some("")), &|_| ModelEvent::Media { kind: "".into(), at: "".into() }];
+    for event in room {
+        let mut turn = Driven::new(config());
+        (0..4).for_each(|n| drop(turn.model(event(n))));
+        assert_eq!(turn.leaf(), "Receiving", "{:?}", event(0));
+        turn.model(event(4));
+        assert!(matches!(turn.reason(), Some(EndReason::Failed(_))), "{:?}", event(0));
+    }
+    for event in [text(""), thinking("", None)] {
+        let mut turn = Driven::new(config());
+        (0..9).for_each(|_| drop(turn.model(event.clone())));
+        turn.text("1234");
+        turn.finish(Finish::EndTurn);
+        assert_eq!(shown(&turn.responses()[0].blocks), ["text 1234"]);
     }
 }
 

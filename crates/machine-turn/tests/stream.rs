@@ -35,6 +35,8 @@ enum Last {
 impl Naive {
     fn add(&mut self, event: &ModelEvent) -> bool {
         match event {
+            ModelEvent::Text(piece) | ModelEvent::Thinking { text: piece, signature: None }
+                if piece.is_empty() => {}
             ModelEvent::Text(piece) if self.last == Last::Text => self.extend(piece),
             ModelEvent::Text(piece) => self.open(format!("text {piece}"), Last::Text),
             ModelEvent::Thinking { text, signature } => {

@@ -79,7 +79,7 @@ fn a_reader_that_goes_away_stops_nothing() {
     let dir = world.dir();
     let dir = dir.to_str().expect("UTF-8");
     let job = ["run", r#"replace "teh" with "the" in *.md"#, "--dir", dir, "--approve", "all"];
-    for args in [&job[..], &["run", "list", "--dir", dir, "--json"], &["chart", "agent"], &["--help"]] {
+    for args in [&job[..], &["run", "list", "--dir", dir, "--json"], &["chart", "call"], &["--help"]] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let done = Command::new(env!("CARGO_BIN_EXE_agent-machine"))

@@ -8,12 +8,15 @@ use proptest::prelude::*;
 
 use crate::common::*;
 
+/// A call without its result: its id, its wire id and its tool.
+pub type Asked = (CallId, String, String);
+
 /// What a history should be.
 #[derive(Clone, Default)]
 pub struct Model {
     pub entries: Vec<Arc<Entry>>,
     /// Calls whose results must come next.
-    pub open: VecDeque<(CallId, String)>,
+    pub open: VecDeque<Asked>,
     used: BTreeSet<String>,
 }
 
@@ -32,13 +35,12 @@ impl Model {
     /// Takes the entry, if V05 and V06 let it in.
     pub fn take(&mut self, entry: &Arc<Entry>) -> bool {
         let taken = match &entry.message {
-            Message::Tool(tool) => self.open.front().is_some_and(|(call, wire)| {
-                tool.call == *call && *tool.wire == **wire && !tool.content.is_empty()
+            Message::Tool(tool) => self.open.front().is_some_and(|(call, wire, name)| {
+                let fits = tool.call == *call && *tool.wire == **wire && *tool.tool == **name;
+                fits && !tool.content.is_empty() && asks_nothing(&tool.content)
             }),
             _ if !self.open.is_empty() => false,
-            Message::System { content } | Message::User { content } => {
-                content.iter().all(|part| !matches!(part.body, Body::Call(_)))
-            }
+            Message::System { content } | Message::User { content } => asks_nothing(content),
             Message::Assistant { content } => self.sound(content),
         };
         if taken {
@@ -47,11 +49,17 @@ impl Model {
             }
             for call in entry.message.calls() {
                 self.used.insert(call.wire.to_string());
-                self.open.push_back((call.id, call.wire.to_string()));
+                self.open.push_back((call.id, call.wire.to_string(), call.tool.to_string()));
             }
             self.entries.push(entry.clone());
         }
         taken
+    }
+
+    /// The result that must come next, or one of a call that nobody made.
+    pub fn answer(&self, parts: Vec<Part>) -> Arc<Entry> {
+        let (call, wire, tool) = self.open.front().cloned().unwrap_or_else(nobodys);
+        result_with(call, &wire, &tool, parts)
     }
 
     fn sound(&self, content: &[Part]) -> bool {
@@ -60,15 +68,24 @@ impl Model {
             Body::Media { .. } | Body::Call(_) => true,
             Body::Thinking { .. } => false,
         });
-        let mut used = self.used.clone();
+        let (mut used, mut ids) = (self.used.clone(), BTreeSet::new());
         let mut sound = |part: &Part| match &part.body {
-            Body::Call(ToolCall { wire, tool, args, .. }) => {
-                name(wire) && name(tool) && object(args) && used.insert(wire.to_string())
+            Body::Call(ToolCall { id, wire, tool, args, .. }) => {
+                let written = name(wire) && name(tool) && object(args);
+                written && used.insert(wire.to_string()) && ids.insert(*id)
             }
             _ => true,
         };
         says_something && content.iter().all(&mut sound)
     }
+}
+
+fn nobodys() -> Asked {
+    (call_id(0), "none".into(), "t".into())
+}
+
+fn asks_nothing(content: &[Part]) -> bool {
+    content.iter().all(|part| !matches!(part.body, Body::Call(_)))
 }
 
 fn name(text: &str) -> bool {
@@ -85,6 +102,8 @@ fn object(text: &str) -> bool {
 pub enum Try {
     /// The result that must come next.
     Answer(Vec<Part>),
+    /// The same of this tool, be it its call's or not.
+    Of(String),
     /// The result of an open call that is not next.
     Later(prop::sample::Index),
     /// The result of any call, under any wire id.
@@ -98,15 +117,17 @@ pub enum Try {
 impl Try {
     pub fn entry(&self, model: &Model) -> Arc<Entry> {
         match self {
-            Self::Answer(parts) => {
-                let (call, wire) = model.open.front().cloned().unwrap_or((call_id(0), "none".into()));
-                result_with(call, &wire, "t", parts.clone())
+            Self::Answer(parts) => model.answer(parts.clone()),
+            Self::Of(tool) => {
+                let (call, wire, _) = model.open.front().cloned().unwrap_or_else(nobodys);
+                result_with(call, &wire, tool, vec![media()])
             }
             Self::Later(index) => {
                 let later: Vec<_> = model.open.iter().skip(1).collect();
-                let any = (call_id(0), "none".into());
-                let (call, wire) = if later.is_empty() { &any } else { later[index.index(later.len())] };
-                result(*call, wire)
+                let any = nobodys();
+                let (call, wire, tool) =
+                    if later.is_empty() { &any } else { later[index.index(later.len())] };
+                result_with(*call, wire, tool, vec![media()])
             }
             Self::Result(n, wire, parts) => result_with(call_id(*n), wire, "t", parts.clone()),
             Self::User(parts) => entry(Origin::Gate, Message::User { content: parts.clone().into() }),
@@ -123,6 +144,8 @@ pub fn tries() -> impl Strategy<Value = Vec<Try>> {
 pub fn any_try() -> impl Strategy<Value = Try> {
     prop_oneof![
         6 => said(0..3).prop_map(Try::Answer),
+        1 => mixed().prop_map(Try::Answer),
+        1 => tool().prop_map(Try::Of),
         1 => any::<prop::sample::Index>().prop_map(Try::Later),
         1 => (0..4u32, wire(), said(0..2)).prop_map(|(n, wire, parts)| Try::Result(n, wire, parts)),
         2 => said(0..3).prop_map(Try::User),
@@ -137,7 +160,7 @@ fn said(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Part>> {
 }
 
 fn mixed() -> impl Strategy<Value = Vec<Part>> {
-    let call = (0..6u32, wire(), tool(), args()).prop_map(|(n, wire, tool, args)| {
+    let call = (0..12u32, wire(), tool(), args()).prop_map(|(n, wire, tool, args)| {
         let call =
             ToolCall { id: call_id(n), wire: wire.into(), tool: tool.into(), args: args.into(), raw: None };
         Body::Call(call).into()
@@ -163,7 +186,7 @@ fn wire() -> impl Strategy<Value = String> {
 }
 
 fn tool() -> impl Strategy<Value = String> {
-    prop_oneof![20 => Just("t".to_owned()), 1 => prop::sample::select(vec!["", "a b", "t/u"]).prop_map(str::to_owned)]
+    prop_oneof![20 => prop::sample::select(vec!["t", "t2"]).prop_map(str::to_owned), 1 => prop::sample::select(vec!["", "a b", "t/u"]).prop_map(str::to_owned)]
 }
 
 fn args() -> impl Strategy<Value = String> {
