@@ -28,7 +28,7 @@ use crate::session::Parked;
 use crate::session::Parts;
 use crate::slot::Slot;
 use crate::tool::Tool;
-use crate::watch::Events;
+use crate::watch::{Events, Watch};
 
 /// Describes an agent: a model, tools, hooks, a journal, limits. [`Agent::builder`] begins one.
 pub struct AgentBuilder {
@@ -231,14 +231,20 @@ impl AgentBuilder {
 
     /// Opens the agent: replays its journal, if it has one, and closes what a dead process left open (J05).
     pub async fn open(self) -> Result<Agent, OpenError> {
-        self.open_watched().await.map(|(agent, _)| agent)
+        self.open_with(Arc::default()).await
     }
 
     /// The same, with a watcher that also sees what the opening brings.
     pub async fn open_watched(self) -> Result<(Agent, Events), OpenError> {
+        let watch = Arc::new(Watch::default());
+        let events = watch.subscribe();
+        Ok((self.open_with(watch).await?, events))
+    }
+
+    async fn open_with(self, watch: Arc<Watch>) -> Result<Agent, OpenError> {
         let (opening, Found { journal, parked }) = self.finish()?;
-        let (spine, events) = open(opening, journal, parked).await?;
-        Ok((Agent::of(Slot::of(spine)), events))
+        let spine = open(opening, journal, parked, watch).await?;
+        Ok(Agent::of(Slot::of(spine)))
     }
 
     fn finish(self) -> Result<(Opening, Found), OpenError> {

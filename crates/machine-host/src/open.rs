@@ -14,7 +14,7 @@ use crate::session::Parked;
 use crate::session::Session;
 use crate::spine::Spine;
 use crate::unwind::caught;
-use crate::watch::{Events, Recorder, Watch};
+use crate::watch::{Recorder, Watch};
 
 /// A session that was found or begun, before anything is carried out.
 struct Found {
@@ -28,12 +28,13 @@ struct Found {
     again: Vec<AskId>,
 }
 
-/// Opens a session; its watcher sees all of it.
+/// Opens a session; who watches sees all of it.
 pub(crate) async fn open(
     opening: Opening,
     mut journal: Option<Box<dyn Journal>>,
     parked: Option<Parked>,
-) -> Result<(Spine, Events), OpenError> {
+    watch: Arc<Watch>,
+) -> Result<Spine, OpenError> {
     let Opening { config, branch, parts } = opening;
     let records = match &mut journal {
         Some(journal) => usable(caught(async { journal.load().await }).await)?,
@@ -53,8 +54,6 @@ pub(crate) async fn open(
     if found.engine.config() != &config {
         found.inputs.push(Command::Configure(config).into());
     }
-    let watch = Arc::new(Watch::default());
-    let events = watch.subscribe();
     let session = Session {
         finalize: found.engine.config().ask.finalize,
         engine: found.engine,
@@ -65,7 +64,7 @@ pub(crate) async fn open(
     let spine = begin(session, found.inputs, found.again).await;
     match spine.session.log.broken() {
         Some(why) => Err(OpenError::Journal((&**why).into())),
-        None => Ok((spine, events)),
+        None => Ok(spine),
     }
 }
 

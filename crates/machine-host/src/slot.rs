@@ -123,6 +123,7 @@ impl Leaving {
     /// The agent is a value again. If nobody holds it any more, it is gone.
     pub(crate) fn rest(mut self, session: Session) {
         if let Some(slot) = self.slot.upgrade() {
+            self.watch.tidy();
             *slot.lock() = Place::Resting(Box::new(session));
             self.rested = true;
         }

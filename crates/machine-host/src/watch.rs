@@ -89,6 +89,14 @@ impl Watch {
         Events { from }
     }
 
+    /// Lets the buffer go if nobody reads any more.
+    pub(crate) fn tidy(&self) {
+        let mut watched = self.lock();
+        if matches!(&*watched, Watched::By(to) if to.receiver_count() == 0) {
+            *watched = Watched::ByNobody;
+        }
+    }
+
     /// Nothing will come any more.
     pub(crate) fn end(&self) {
         *self.lock() = Watched::Over;
@@ -139,5 +147,23 @@ impl Recorder {
             Place::Live { after: self.next.checked_sub(1) }
         };
         self.watch.tell(place, event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c_h06_who_is_not_watched_has_no_buffer() {
+        let watch = Watch::default();
+        watch.tell(Place::Live { after: None }, Event::Paused);
+        assert!(matches!(*watch.lock(), Watched::ByNobody));
+        let events = watch.subscribe();
+        watch.tidy();
+        assert!(matches!(*watch.lock(), Watched::By(_)));
+        drop(events);
+        watch.tidy();
+        assert!(matches!(*watch.lock(), Watched::ByNobody));
     }
 }

@@ -33,15 +33,15 @@ impl sm::State<Call> for State {
             (State::Preparing, Event::Prepared(Prepared::Ready(plan))) if plan.approval => planned(ctx, plan, State::Authorizing(plan.clone())),
             (State::Preparing, Event::Prepared(Prepared::Ready(plan))) => planned(ctx, plan, State::Queued(plan.clone())),
             (State::Preparing, Event::Prepared(refusal)) => refuse(ctx, refused(refusal)),
-            (State::Preparing, Event::HookFailed(error)) => refuse(ctx, hook_failed(error)).reporting(ctx, "Prepare", error),
+            (State::Preparing, Event::HookFailed(error)) => refuse(reporting(ctx, "Prepare", error), hook_failed(error)),
 
-            (State::Authorizing(plan), Event::Approved(Approval::Granted)) => Transition(State::Queued(plan.clone())).answered(ctx, call, &Approval::Granted),
-            (State::Authorizing(_), Event::Approved(no)) => refuse(ctx, unapproved(no)).answered(ctx, call, no),
-            (State::Authorizing(_), Event::HookFailed(error)) => refuse(ctx, hook_failed(error)).reporting(ctx, "Approve", error),
+            (State::Authorizing(plan), Event::Approved(Approval::Granted)) => { answered(ctx, call, &Approval::Granted); Transition(State::Queued(plan.clone())) },
+            (State::Authorizing(_), Event::Approved(no)) => refuse(answered(ctx, call, no), unapproved(no)),
+            (State::Authorizing(_), Event::HookFailed(error)) => refuse(reporting(ctx, "Approve", error), hook_failed(error)),
             // A question to a person outlives the process that asked it (J05).
             (State::Authorizing(_), Event::Crash { .. }) => Handled,
 
-            (State::Queued(plan), Event::Start) => Transition(State::Attached(Run::of(plan))).starting(ctx, call, plan),
+            (State::Queued(plan), Event::Start) => { starting(ctx, call, plan); Transition(State::Attached(Run::of(plan))) },
 
             (State::Attached(_), Event::Executed(end)) => conclude(ctx, ended(end), true, None),
             (State::Attached(_), Event::Lost) => conclude(ctx, Settlement::bare(Status::Unknown), true, None),
@@ -57,7 +57,7 @@ impl sm::State<Call> for State {
             (State::Cancelling { run, stop }, Event::GraceOver | Event::Hurry) => deaf(ctx, take(run), stop),
 
             (State::Finalizing { settlement, .. }, Event::Finalized(result)) => settle(ctx, finalized(settlement, result)),
-            (State::Finalizing { settlement, ran, .. }, Event::HookFailed(error)) => settle(ctx, withheld(settlement, *ran)).reporting(ctx, "Finalize", error),
+            (State::Finalizing { settlement, ran, .. }, Event::HookFailed(error)) => settle(reporting(ctx, "Finalize", error), withheld(settlement, *ran)),
             (State::Finalizing { settlement, stopped: stopped @ None, .. }, Event::Abort(cause)) => { settlement.aborted(cause); *stopped = Some(cause.clone()); arm_grace(ctx, call); Handled }
             (State::Finalizing { stopped: Some(cause), ran, .. }, Event::GraceOver | Event::Hurry) => settle(ctx, cancelled(*ran, cause)),
             (State::Finalizing { settlement, ran, .. }, Event::Crash { .. } | Event::Fault) => settle(ctx, withheld(settlement, *ran)),
@@ -72,7 +72,7 @@ impl sm::State<Call> for State {
             (State::Stopping { run, stop }, Event::GraceOver | Event::Hurry) => killed(ctx, take(run), stop),
 
             (State::Ending { settlement, .. }, Event::Finalized(result)) => told(ctx, finalized(settlement, result)),
-            (State::Ending { settlement, .. }, Event::HookFailed(error)) => told(ctx, withheld(settlement, true)).reporting(ctx, "Finalize", error),
+            (State::Ending { settlement, .. }, Event::HookFailed(error)) => told(reporting(ctx, "Finalize", error), withheld(settlement, true)),
             (State::Ending { stopped: stopped @ false, .. }, Event::Cancel(_)) => { *stopped = true; arm_grace(ctx, call); Handled }
             (State::Ending { settlement, stopped: true }, Event::GraceOver | Event::Hurry) => told(ctx, withheld(settlement, true)),
             (State::Ending { .. }, Event::Progress(_)) => ignored(event),
@@ -372,32 +372,28 @@ impl Stop {
     }
 }
 
-/// Effects that belong to a row, in its own line.
-trait Effects {
-    fn reporting(self, ctx: &mut Ctx<'_>, question: &'static str, error: &Arc<HookError>) -> Self;
-    fn answered(self, ctx: &mut Ctx<'_>, call: &Call, approval: &Approval) -> Self;
-    fn starting(self, ctx: &mut Ctx<'_>, call: &Call, plan: &Plan) -> Self;
+/// A hook failed: told before what follows from it (H02).
+fn reporting<'a, 'c>(
+    ctx: &'a mut Ctx<'c>,
+    question: &'static str,
+    error: &Arc<HookError>,
+) -> &'a mut Ctx<'c> {
+    ctx.send(Signal::Report(Report::HookFailed { question: question.into(), error: error.clone() }));
+    ctx
 }
 
-impl Effects for Outcome<State> {
-    fn reporting(self, ctx: &mut Ctx<'_>, question: &'static str, error: &Arc<HookError>) -> Self {
-        ctx.send(Signal::Report(Report::HookFailed { question: question.into(), error: error.clone() }));
-        self
-    }
+/// An approval was answered: told before what follows from it.
+fn answered<'a, 'c>(ctx: &'a mut Ctx<'c>, call: &Call, approval: &Approval) -> &'a mut Ctx<'c> {
+    ctx.send(Signal::Report(Report::ApprovalAnswered { call: call.id, approval: approval.clone() }));
+    ctx
+}
 
-    fn answered(self, ctx: &mut Ctx<'_>, call: &Call, approval: &Approval) -> Self {
-        ctx.send(Signal::Report(Report::ApprovalAnswered { call: call.id, approval: approval.clone() }));
-        self
-    }
-
-    /// `CallStarted` is reported before the execution is asked (C06).
-    fn starting(self, ctx: &mut Ctx<'_>, call: &Call, plan: &Plan) -> Self {
-        let (id, tool, args) = (call.id, call.tool.clone(), call.final_args(plan));
-        ctx.send(Signal::Report(Report::CallStarted { call: id, args: args.clone() }));
-        ctx.send(Signal::Ask(Question::Execute { call: id, tool, args }));
-        if let Some(ms) = plan.timeout_ms {
-            ctx.send(Signal::Ask(Question::Timer { timer: Timer::CallTimeout(id), ms }));
-        }
-        self
+/// `CallStarted` is reported before the execution is asked (C06).
+fn starting(ctx: &mut Ctx<'_>, call: &Call, plan: &Plan) {
+    let (id, tool, args) = (call.id, call.tool.clone(), call.final_args(plan));
+    ctx.send(Signal::Report(Report::CallStarted { call: id, args: args.clone() }));
+    ctx.send(Signal::Ask(Question::Execute { call: id, tool, args }));
+    if let Some(ms) = plan.timeout_ms {
+        ctx.send(Signal::Ask(Question::Timer { timer: Timer::CallTimeout(id), ms }));
     }
 }

@@ -153,14 +153,14 @@ fn c_a24_nothing_is_for_free() {
         [&call, &|_| thinking("", Some("")), &|_| ModelEvent::Media { kind: "".into(), at: "".into() }];
     for event in room {
         let mut turn = Driven::new(config());
-        (0..4).for_each(|n| drop(turn.model(event(n))));
+        (0..4).for_each(|n| assert_ne!(turn.model(event(n)), Step::Ignored));
         assert_eq!(turn.leaf(), "Receiving", "{:?}", event(0));
         turn.model(event(4));
         assert!(matches!(turn.reason(), Some(EndReason::Failed(_))), "{:?}", event(0));
     }
     for event in [text(""), thinking("", None)] {
         let mut turn = Driven::new(config());
-        (0..9).for_each(|_| drop(turn.model(event.clone())));
+        (0..9).for_each(|_| assert_ne!(turn.model(event.clone()), Step::Ignored));
         turn.text("1234");
         turn.finish(Finish::EndTurn);
         assert_eq!(shown(&turn.responses()[0].blocks), ["text 1234"]);
