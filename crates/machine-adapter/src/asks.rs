@@ -2,7 +2,6 @@
 //!
 //! Architecture invariant: nothing is matched by position or by "the latest"; an id is never used again.
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use machine_core::ask::{Answer, Ask, Question, Subject};
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// The open asks of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "Written")]
 pub struct Asks {
     branch: u32,
     last: u32,
@@ -98,10 +98,20 @@ impl Asks {
         self.by_subject.clear();
         core::mem::take(&mut self.open).into_keys().collect()
     }
+}
 
-    /// After reading it back: the index by subject is derived.
-    pub(crate) fn reindex(&mut self) {
-        self.by_subject = self.open.iter().map(|(id, open)| (open.ask.question.subject(), *id)).collect();
+/// What is written of the table: the index by subject is derived.
+#[derive(Deserialize)]
+struct Written {
+    branch: u32,
+    last: u32,
+    open: BTreeMap<AskId, Open>,
+}
+
+impl From<Written> for Asks {
+    fn from(Written { branch, last, open }: Written) -> Self {
+        let by_subject = open.iter().map(|(id, open)| (open.ask.question.subject(), *id)).collect();
+        Self { branch, last, open, by_subject }
     }
 }
 
@@ -136,9 +146,4 @@ pub(crate) fn fits(question: &Question, answer: &Answer) -> bool {
         (Question::Timer { .. }, Answer::Fired) => true,
         _ => false,
     }
-}
-
-/// A summary for people: how many asks are open, by name.
-pub fn names(asks: &Asks) -> Arc<[&'static str]> {
-    asks.iter().map(|open| open.ask.question.kind()).collect()
 }

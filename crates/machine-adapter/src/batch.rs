@@ -3,7 +3,7 @@
 //! A call starts when every earlier call of its batch has been prepared, it conflicts with no running call and with
 //! no earlier call that is not over, and a slot is free.
 //!
-//! Nothing here compares calls pair by pair. As in databases with locks at several levels, an access marks the node
+//! Scheduling does not compare calls pair by pair; only `look_again` and `held_by_deaf` do. As in databases with locks at several levels, an access marks the node
 //! of its path and leaves an intention (`Below`) on every ancestor. A call waits at a node while a mode that clashes
 //! with its own is held there by an earlier call. What holds a mode only ever gets later, so each wait is woken
 //! once: a batch of n calls costs about n log n, whether they share one path or none.

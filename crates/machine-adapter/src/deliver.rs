@@ -48,6 +48,11 @@ impl<'r> Run<'r> {
     pub(crate) fn input(mut self, input: &Input) {
         let fit = match input {
             Input::Answer { ask, answer } => self.answer(*ask, answer),
+            // Progress is not in the journal, so it must leave no trace in the engine either (C07, J02).
+            Input::Piece { ask, piece: piece @ Piece::Progress(_) } => {
+                self.at = self.engine.now;
+                self.piece(*ask, piece)
+            }
             Input::Piece { ask, piece } => self.piece(*ask, piece),
             Input::Lost { ask } => self.lost(*ask),
             Input::Command(command) => self.command(command),
@@ -185,7 +190,7 @@ impl<'r> Run<'r> {
             Command::Consume(call) => A::Consume(call),
             Command::Abort(abort) => A::Abort(abort.cause.clone()),
             Command::Pause => A::Pause,
-            Command::Resume => A::Resume { unanswered: self.engine.history.is_unanswered() },
+            Command::Resume => A::Resume { unanswered: self.engine.history.ready().is_ok() },
             Command::Maintain => A::Maintain,
             Command::Close => A::Close,
             Command::Declare(call, access) => {

@@ -11,7 +11,7 @@ use machine_core::Text;
 use machine_core::ask::{Question, Subject};
 use machine_core::config::{Config, ConfigError, Settings, ToolSpec};
 use machine_core::history::{Edit, History};
-use machine_core::ids::{AttemptId, CallId};
+use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::input::{Command, Input, Refused};
 use machine_core::machine::Machine;
 use machine_core::usage::UsageSum;
@@ -86,7 +86,8 @@ pub struct Request {
     pub settings: Arc<Settings>,
 }
 
-/// An input that may be handled: [`Engine::admit`] let it through.
+/// An input that may be handled: [`Engine::admit`] let it through. Handle it before any other input: the check is of
+/// the engine as it was then.
 #[derive(Clone, Copy, Debug)]
 pub struct Admitted<'i>(&'i Input);
 
@@ -186,6 +187,11 @@ impl Engine {
         })
     }
 
+    /// One open ask.
+    pub fn ask(&self, id: AskId) -> Option<&Open> {
+        self.asks.get(id)
+    }
+
     /// Every open ask: what, of which class, and since when (H07).
     pub fn outstanding(&self) -> impl Iterator<Item = &Open> {
         self.asks.iter()
@@ -239,7 +245,7 @@ impl Engine {
         Snapshot { schema: SNAPSHOT_SCHEMA, engine: self.clone() }
     }
 
-    /// Restores a saved engine. What serialising lost is made again: shared configuration and derived indexes.
+    /// Restores a saved engine. What serialising lost is made again: the shared configuration.
     pub fn restore(saved: Snapshot) -> Result<Self, RestoreError> {
         let Snapshot { schema: found, mut engine } = saved;
         if found > SNAPSHOT_SCHEMA {
@@ -248,13 +254,11 @@ impl Engine {
         if engine.turn_config == engine.config {
             engine.turn_config = engine.config.clone();
         }
-        engine.asks.reindex();
         Ok(engine)
     }
 
     fn admit_command(&self, command: &Command) -> Result<(), Refused> {
-        let ctx = machine_agent::Ctx { signals: &mut Vec::new(), config: &self.config };
-        machine_agent::admit(&self.agent, command, &ctx)?;
+        machine_agent::admit(&self.agent, command, &self.config)?;
         match command {
             Command::Configure(config) => Ok(config.check()?),
             Command::Declare(call, _) if self.batch.is_waiting(*call) => Ok(()),

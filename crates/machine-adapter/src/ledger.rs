@@ -125,7 +125,9 @@ impl Ledger {
             if let (true, false, Some(reason)) = (outcome.is_ok(), earlier, &result.stop_turn) {
                 sheet.stopped_by = Some((call, reason.clone()));
             }
-            if let Some(message) = &result.deliver {
+            if let Some(message) =
+                result.deliver.as_ref().filter(|message| message.iter().any(Part::is_visible))
+            {
                 sheet.deliver.insert(call, message.clone());
             }
         }

@@ -1,7 +1,7 @@
 //! The engine: three machines and the small parts between them.
 //!
 //! Inputs come down, signals run to completion inside one `handle`, events and asks come out in order. A machine
-//! never calls another: it pushes signals, and this crate is the only place that knows all three.
+//! never calls another: it pushes signals. Of what runs in a host, this crate alone knows all three.
 //!
 //! | module | its one job |
 //! |---|---|
@@ -10,12 +10,12 @@
 //! | `route` | a signal becomes what it asks for: one match, one line a signal |
 //! | [`asks`] | the table of open asks |
 //! | [`batch`] | who may start: accesses, cap, call order |
-//! | `scheduling` | starting calls, and answering those that only deaf ones hold up |
+//! | `scheduling` | the life of calls: opening, starting, answering, ending |
 //! | [`ledger`] | every call is announced once and answered once, in call order |
 //! | `result` | what the model reads of a result |
-//! | `entries` | what goes into history besides results |
+//! | `entries` | asks and withdrawals, requests, entries besides results, staged edits |
 //! | `recover` | a dead process, a fault |
-//! | [`default_answer`] | answers for hosts that do not care |
+//! | `answers` | answers for hosts that do not care |
 //! | [`out`] | what a `handle` brings out |
 //! | [`view`] | the state as a host reads it |
 //! | [`trace`] | transitions as data |

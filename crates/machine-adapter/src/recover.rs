@@ -69,6 +69,6 @@ impl Run<'_> {
         let calls = calls.into_iter().map(|call| Work::ToCall(call, machine_tool::Event::Fault));
         // Where the check failed before the batch was there, nobody else says that it is over.
         let over = Work::ToTurn(machine_turn::Event::BatchDone { stopped_by: None });
-        self.push_first(turn.chain(calls).chain([over]).collect::<Vec<_>>().into_iter());
+        self.push_first(turn.chain(calls).chain([over]));
     }
 }

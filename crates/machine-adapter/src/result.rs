@@ -34,11 +34,7 @@ pub(crate) fn content(settlement: &Settlement, limit: usize) -> Content {
 /// Output within the limit: head, marker, tail. Blank text goes, media stays.
 fn bounded(result: &ToolResult, limit: usize) -> Vec<Part> {
     // A call in a tool's output would be one that nobody answers (V05).
-    let said = |part: &&Part| match &part.body {
-        Body::Text(text) => !text.trim().is_empty(),
-        Body::Media { .. } => true,
-        Body::Thinking { .. } | Body::Call(_) => false,
-    };
+    let said = |part: &&Part| part.is_visible();
     let chars: usize = result.output.iter().map(chars).sum();
     if result.keep_whole || chars <= limit {
         return result.output.iter().filter(said).cloned().collect();

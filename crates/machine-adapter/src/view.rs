@@ -41,7 +41,7 @@ pub struct TurnView {
     pub state: Names,
     /// Its current step.
     pub step: StepId,
-    /// Its latest attempt.
+    /// Its latest attempt; serial 0 before the first.
     pub attempt: AttemptId,
     /// Model responses so far.
     pub responses: u32,

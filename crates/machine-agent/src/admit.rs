@@ -1,17 +1,17 @@
 //! Which commands fit now. One that does not is refused with the reason: nothing happened, nothing is journaled
 //! (E07).
+use machine_core::config::Config;
 use machine_core::ids::InputId;
 use machine_core::input::{Command, Lane, Refused, Submit, Target};
 use machine_core::machine::{Machine, Path};
 use machine_core::message::{Content, sayable};
 
-use crate::event::Ctx;
 use crate::state::{Agent, Back, State};
 
-/// Checks a command against the agent. Commands about calls and configuration are checked elsewhere.
-pub fn admit(agent: &Machine<Agent>, command: &Command, ctx: &Ctx<'_>) -> Result<(), Refused> {
+/// Checks a command against the agent. `Declare`, `CancelCall` and `Configure` are checked by the engine.
+pub fn admit(agent: &Machine<Agent>, command: &Command, config: &Config) -> Result<(), Refused> {
     open(agent.state(), command)?;
-    let (data, inbox, limits) = (agent.data(), &agent.data().inbox, &ctx.config.inbox);
+    let (data, inbox, limits) = (agent.data(), &agent.data().inbox, &config.inbox);
     match command {
         Command::Submit(submit) => {
             fresh(data, &submit.id, &submit.message)?;

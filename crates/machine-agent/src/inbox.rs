@@ -155,11 +155,15 @@ impl Inbox {
 
     /// The pending prompt of this id, in either lane.
     pub fn prompt_mut(&mut self, id: &InputId) -> Option<&mut Prompt> {
+        self.prompts_mut().find(|prompt| prompt.id == *id)
+    }
+
+    fn prompts_mut(&mut self) -> impl Iterator<Item = &mut Prompt> {
         let in_lane = self.lane.iter_mut().filter_map(|waiting| match waiting {
             Waiting::Prompt(prompt) => Some(prompt),
             _ => None,
         });
-        self.queue.iter_mut().chain(in_lane).find(|prompt| prompt.id == *id)
+        self.queue.iter_mut().chain(in_lane)
     }
 
     /// Whether this id is pending.
@@ -273,12 +277,8 @@ impl Inbox {
 
     /// Screens that nobody will answer any more are due again.
     pub(crate) fn forget_screens(&mut self) -> Vec<InputId> {
-        let in_lane = self.lane.iter_mut().filter_map(|waiting| match waiting {
-            Waiting::Prompt(prompt) => Some(prompt),
-            _ => None,
-        });
         let mut asked = Vec::new();
-        for prompt in self.queue.iter_mut().chain(in_lane).filter(|prompt| prompt.screen == Screen::Asked) {
+        for prompt in self.prompts_mut().filter(|prompt| prompt.screen == Screen::Asked) {
             prompt.screen = Screen::Due;
             asked.push(prompt.id.clone());
         }

@@ -33,7 +33,7 @@ pub struct Agent {
 pub struct Active {
     /// The turn.
     pub turn: TurnId,
-    /// The prompts it took; the first opened it.
+    /// The prompts it took, in order.
     pub prompts: Vec<InputId>,
     /// The prompt that opened it.
     pub opener: Option<InputId>,
@@ -170,7 +170,7 @@ impl Agent {
         look
     }
 
-    /// Whether a message says something.
+    /// Whether a message says nothing.
     pub(crate) fn is_blank(message: &Content) -> bool {
         !message.iter().any(machine_core::message::Part::is_visible)
     }

@@ -102,7 +102,7 @@ impl Agent {
         }
     }
 
-    /// A verdict, wherever its prompt waits by now (A11). Whether the prompt is still there.
+    /// A verdict, wherever its prompt waits by now (A11).
     pub(crate) fn screened(&mut self, ctx: &mut Ctx<'_>, id: &InputId, verdict: &Screened) {
         let Some(prompt) = self.inbox.prompt_mut(id) else { return };
         match verdict {
@@ -301,7 +301,7 @@ impl Agent {
         Transition(State::Closed)
     }
 
-    /// Questions about prompts died with their process; they are asked again when their turn comes.
+    /// Open questions about prompts are taken back; they are asked again when their turn comes.
     pub(crate) fn forget_screens(&mut self, ctx: &mut Ctx<'_>) -> &mut Self {
         for id in self.inbox.forget_screens() {
             ctx.send(Signal::Withdraw(Subject::Screen(id)));

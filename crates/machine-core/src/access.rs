@@ -111,8 +111,8 @@ fn is_absolute(path: &str) -> bool {
         || matches!(path.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic())
 }
 
-/// Whether two accesses conflict, by comparing them pair by pair (B02). The batch does not use it: it is the
-/// definition that tests hold the batch against.
+/// Whether two accesses conflict, by comparing them pair by pair (B02). The batch uses it only where a call was declared
+/// again or only deaf ones are left; tests hold the batch against it.
 pub fn conflict(a: &Access, b: &Access, rules: &PathRules) -> bool {
     match (a, b) {
         (Access::None, _) | (_, Access::None) => false,
@@ -129,7 +129,7 @@ fn clash(a: &Touch, b: &Touch, rules: &PathRules) -> bool {
 }
 
 /// Whether `path` lies strictly below `top`, both normalised.
-pub fn is_below(path: &str, top: &str) -> bool {
+fn is_below(path: &str, top: &str) -> bool {
     path.len() > top.len() && path.starts_with(top) && path.as_bytes()[top.len()] == b'/'
 }
 

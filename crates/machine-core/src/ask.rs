@@ -236,7 +236,7 @@ pub enum Answer {
     Maintained,
     /// To `Timer`.
     Fired,
-    /// To any question: its hook failed, panicked or took too long (H02, H03).
+    /// To a hook's question, an approval or maintenance: it failed, panicked or took too long (H02, H03).
     Failed(Arc<HookError>),
 }
 

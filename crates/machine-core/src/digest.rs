@@ -28,7 +28,7 @@ impl Digest {
         match postcard::serialize_with_flavor(value, Feed(hasher)) {
             Ok(hash) => Self(hash),
             // The types that are digested are ours: no map of unknown length, no failing `Serialize`.
-            Err(error) => unreachable!("E01: a value that cannot be encoded reached a digest: {error}"),
+            Err(error) => unreachable!("J06: a value that cannot be encoded reached a digest: {error}"),
         }
     }
 }

@@ -176,7 +176,7 @@ pub enum Event {
         /// How it ended after all.
         outcome: Outcome,
     },
-    /// A hook did not answer properly; what its question stands for took its default (H02).
+    /// A hook did not answer properly; what follows depends on its question (H02).
     HookFailed {
         /// The question's name.
         question: Text,

@@ -24,7 +24,8 @@ use crate::wires::Wires;
 /// The longest id or name that providers take.
 pub(crate) const NAME_MAX: usize = 64;
 
-/// What [`History::append`] refuses. Each is a fault of the engine, never of a model or a tool.
+/// What a history refuses. From an append by the engine it is the engine's fault; from an edit or a text that is read,
+/// its author's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
     /// Something stands between a call and its result.
@@ -190,11 +191,6 @@ impl History {
     /// The ids in use on the wire. A copy mints the ids of a response that is not committed yet (V03).
     pub fn wires(&self) -> &Wires {
         &self.wires
-    }
-
-    /// Whether it ends in something that the model has not answered (A12).
-    pub fn is_unanswered(&self) -> bool {
-        self.ready().is_ok()
     }
 
     /// How many entries.

@@ -48,7 +48,7 @@ where
     M::State: State<M>,
     for<'s> M::Superstate<'s>: Superstate<M>,
 {
-    /// A machine that is already *in* `state`: no entry action runs (tests, exploration).
+    /// A machine that is already *in* `state`: no entry action runs.
     pub fn resume(data: M, state: M::State) -> Self {
         Self { data, state }
     }

@@ -16,7 +16,7 @@ pub type Content = Arc<[Part]>;
 pub struct Part {
     /// What it says.
     pub body: Body,
-    /// What its provider added and we do not read. Survives a round trip; dropped for another provider.
+    /// What belongs to one provider and we do not read. A model adapter sends it to that provider alone.
     #[serde(default)]
     pub extras: Option<Arc<Extras>>,
 }

@@ -69,7 +69,8 @@ pub enum ErrorCode {
     Withheld,
 }
 
-/// Why a call was never started.
+/// Why a call was never started. The list is closed; `BatchStopped`, `SiblingFatal`, `Repeat`, `Budget` and `Steer` are
+/// reserved: nothing gives them yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipCode {

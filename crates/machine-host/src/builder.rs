@@ -28,7 +28,7 @@ use crate::session::Parked;
 use crate::session::Parts;
 use crate::slot::Slot;
 use crate::tool::Tool;
-use crate::watch::{Events, Watch};
+use crate::watch::{BEHIND, Events, Watch};
 
 /// Describes an agent: a model, tools, hooks, a journal, limits. [`Agent::builder`] begins one.
 pub struct AgentBuilder {
@@ -41,6 +41,7 @@ pub struct AgentBuilder {
     parked: Option<Parked>,
     parent: Option<Parent>,
     rest_after: Duration,
+    watch_buffer: usize,
 }
 
 struct Parent {
@@ -74,6 +75,7 @@ impl AgentBuilder {
             parked: None,
             parent: None,
             rest_after: Duration::from_secs(1),
+            watch_buffer: BEHIND,
         }
     }
 
@@ -229,14 +231,21 @@ impl AgentBuilder {
         Self { rest_after, ..self }
     }
 
+    /// How many events a watcher may fall behind before it misses some (E04). Default: 1,024. Room for as many is held
+    /// while somebody watches.
+    pub fn watch_buffer(self, events: usize) -> Self {
+        Self { watch_buffer: events, ..self }
+    }
+
     /// Opens the agent: replays its journal, if it has one, and closes what a dead process left open (J05).
     pub async fn open(self) -> Result<Agent, OpenError> {
-        self.open_with(Arc::default()).await
+        let watch = Arc::new(Watch::new(self.watch_buffer));
+        self.open_with(watch).await
     }
 
     /// The same, with a watcher that also sees what the opening brings.
     pub async fn open_watched(self) -> Result<(Agent, Events), OpenError> {
-        let watch = Arc::new(Watch::default());
+        let watch = Arc::new(Watch::new(self.watch_buffer));
         let events = watch.subscribe();
         Ok((self.open_with(watch).await?, events))
     }
@@ -248,7 +257,18 @@ impl AgentBuilder {
     }
 
     fn finish(self) -> Result<(Opening, Found), OpenError> {
-        let Self { mut config, branch, model, tools, chain, journal, parked, parent, rest_after } = self;
+        let Self {
+            mut config,
+            branch,
+            model,
+            tools,
+            chain,
+            journal,
+            parked,
+            parent,
+            rest_after,
+            watch_buffer: _,
+        } = self;
         let model = model.ok_or(OpenError::NoModel)?;
         let (offered, tools) = table(tools)?;
         config.request.tools = offered;

@@ -90,7 +90,7 @@ impl Driver {
                 Next::Rest => match self.rest().await {
                     Some(awake) => {
                         self = awake;
-                        continue;
+                        Flow::On
                     }
                     None => return,
                 },

@@ -188,5 +188,5 @@ fn is_written(engine: &Engine, input: &Input) -> bool {
 }
 
 fn open(engine: &Engine, ask: AskId) -> Option<&Open> {
-    engine.outstanding().find(|open| open.ask.id == ask)
+    engine.ask(ask)
 }

@@ -6,7 +6,7 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 /// Events that a watcher may fall behind before it misses some.
-const BEHIND: usize = 1_024;
+pub(crate) const BEHIND: usize = 1_024;
 
 /// An event with its place in the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +63,12 @@ impl Events {
 }
 
 /// The sending end, shared by an agent and its handles. Without a watcher it has no buffer (H06).
-#[derive(Debug, Default)]
-pub(crate) struct Watch(Mutex<Watched>);
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// How many events a watcher may be behind.
+    behind: usize,
+    watched: Mutex<Watched>,
+}
 
 #[derive(Debug, Default)]
 enum Watched {
@@ -75,13 +79,17 @@ enum Watched {
 }
 
 impl Watch {
+    pub(crate) fn new(behind: usize) -> Self {
+        Self { behind: behind.max(1), watched: Mutex::default() }
+    }
+
     pub(crate) fn subscribe(&self) -> Events {
         let mut watched = self.lock();
         let from = match &*watched {
             Watched::By(to) => to.subscribe(),
             Watched::Over => broadcast::channel(1).1,
             Watched::ByNobody => {
-                let (to, from) = broadcast::channel(BEHIND);
+                let (to, from) = broadcast::channel(self.behind);
                 *watched = Watched::By(to);
                 from
             }
@@ -112,7 +120,7 @@ impl Watch {
     }
 
     fn lock(&self) -> MutexGuard<'_, Watched> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -156,7 +164,7 @@ mod tests {
 
     #[test]
     fn c_h06_who_is_not_watched_has_no_buffer() {
-        let watch = Watch::default();
+        let watch = Watch::new(BEHIND);
         watch.tell(Place::Live { after: None }, Event::Paused);
         assert!(matches!(*watch.lock(), Watched::ByNobody));
         let events = watch.subscribe();

@@ -154,3 +154,18 @@ async fn requests_that_meet_a_driver_going_to_rest_are_not_lost() {
     }
     assert_eq!(agent.state().await.unwrap().next_step, 1_000);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_meets_a_driver_going_to_rest() {
+    for _ in 0..300 {
+        let agent =
+            Agent::builder().model(Script::default()).rest_after(Duration::ZERO).open().await.unwrap();
+        agent.inject("x").await.unwrap();
+        let closing =
+            [agent.clone(), agent.clone()].map(|agent| tokio::spawn(async move { agent.close().await }));
+        for closed in closing {
+            closed.await.unwrap().unwrap();
+        }
+        assert!(agent.is_gone());
+    }
+}

@@ -127,16 +127,6 @@ impl Path for State {
 }
 
 impl State {
-    /// Whether its result is in the ledger.
-    pub fn is_answered(&self) -> bool {
-        self.is_lingering() || matches!(self, Self::Settled)
-    }
-
-    /// Whether it outlives its turn.
-    pub fn is_lingering(&self) -> bool {
-        matches!(self, Self::Working(_) | Self::Stopping { .. } | Self::Ending { .. } | Self::Deaf)
-    }
-
     /// Whether it is in the background and its end is still to be told.
     pub fn is_detached(&self) -> bool {
         matches!(self, Self::Working(_) | Self::Stopping { .. } | Self::Ending { .. })

@@ -11,7 +11,7 @@ pub(crate) fn delay(retry: &Retry, failures: u32, attempt: AttemptId) -> u64 {
     let draw = [attempt.branch, attempt.turn, attempt.step, attempt.serial]
         .iter()
         .fold(retry.seed, |state, number| mix(state ^ u64::from(*number)));
-    delay + draw % (spread + 1)
+    delay.saturating_add(draw % (spread + 1))
 }
 
 /// One step of SplitMix64 (Steele, Lea, Flood 2014).

@@ -154,14 +154,14 @@ impl Turn {
 
     /// The next attempt of the same step; what the last one streamed is void (M02).
     pub(crate) fn request_again(&mut self, ctx: &mut Ctx<'_>) -> Outcome<State> {
-        ctx.report(Report::AttemptDiscarded { attempt: self.attempt_id() });
+        self.discard(ctx);
         self.tries.serial += 1;
         Transition(State::Requesting(Attempt::new(ctx.now)))
     }
 
     /// The step cannot be had; the failed attempt goes with it (M02).
     pub(crate) fn fail(&mut self, ctx: &mut Ctx<'_>, error: TurnError) -> Outcome<State> {
-        ctx.report(Report::AttemptDiscarded { attempt: self.attempt_id() });
+        self.discard(ctx);
         self.end(ctx, EndReason::Failed(Arc::new(error)))
     }
 }

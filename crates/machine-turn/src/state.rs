@@ -174,7 +174,7 @@ impl Turn {
         self.id.step(self.step)
     }
 
-    /// The latest attempt.
+    /// The latest attempt; serial 0 before the first.
     pub fn attempt_id(&self) -> AttemptId {
         self.step_id().attempt(self.tries.serial)
     }

@@ -17,6 +17,9 @@ use crate::tools::Workspace;
 const SYSTEM: &str = "You work on the files of one directory with the tools you are given. Paths are relative to it. \
 Make independent calls in one response. Say plainly what you changed and what you could not change.";
 
+/// Events that may wait to be shown: a burst of a large batch, or of a long text in small pieces.
+const WATCH_BUFFER: usize = 1 << 16;
+
 /// How long what was stopped may take to be gone when the program ends.
 const GONE_WITHIN: Duration = Duration::from_secs(1);
 
@@ -74,10 +77,11 @@ async fn open(
 ) -> Result<Opened, Usage> {
     let (approver, questions) = Approver::new(args.approve, terminal);
     let (max_steps, root) = (args.max_steps, workspace.root().to_string_lossy().into_owned());
-    let mut builder = Agent::builder().system(SYSTEM).model(model).config(move |config| {
-        config.turn.max_steps = max_steps;
-        config.calls.paths.root = root.into();
-    });
+    let mut builder =
+        Agent::builder().watch_buffer(WATCH_BUFFER).system(SYSTEM).model(model).config(move |config| {
+            config.turn.max_steps = max_steps;
+            config.calls.paths.root = root.into();
+        });
     for tool in bench(workspace, args.approve != Approve::All) {
         builder = builder.tool(tool);
     }

@@ -113,9 +113,7 @@ impl Domain for Setting {
 
     /// Refused commands do not get to the machine (E07).
     fn admits(&self, machine: &Machine<Agent>, event: &Event) -> bool {
-        let mut signals = Vec::new();
-        let ctx = self.context(&mut signals);
-        samples::command(event).is_none_or(|command| admit(machine, &command, &ctx).is_ok())
+        samples::command(event).is_none_or(|command| admit(machine, &command, &self.config).is_ok())
     }
 
     fn context<'c>(&'c self, signals: &'c mut Vec<Signal>) -> Ctx<'c> {

@@ -1,5 +1,5 @@
-//! The safety monitor: it sees everything that comes out of an engine and knows the properties P1 to P7, P9, P10,
-//! P14 and P17 (the list is in `docs/architecture.md`). It holds the engine to what it reports, not to what it means.
+//! The safety monitor: it sees everything that comes out of an engine and knows the properties P1 to P10
+//! and P14 (the list is in `docs/architecture.md`). It holds the engine to what it reports, not to what it means.
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine_adapter::{Engine, Order, Out};
