@@ -159,3 +159,15 @@ fn whatever_a_prompt_has_in_it_stays_on_one_line() {
     ran.ended(0);
     Stream::of(&ran).is_sound();
 }
+
+/// A thousand calls in one response are thousands of events at once: none is lost (E01).
+#[test]
+fn a_burst_is_shown_whole() {
+    let world = World::with(&[("f.md", "x")]);
+    let calls = "    - {tool: read, args: {path: f.md}}\n".repeat(1_000);
+    let script = world.script(&format!("- calls:\n{calls}- text: done\n"));
+    let ran = world.run(&["go", "--model", &script, "--json"]);
+    let stream = Stream::of(ran.ended(0));
+    stream.is_sound();
+    assert_eq!(stream.count("call_settled"), 1_000);
+}
