@@ -1,5 +1,5 @@
 //! What a step costs, counted in allocations: the same on every machine, and it shows a copied history or a batch that
-//! is walked twice. Time is measured by `cargo run --release -p machine-adapter --example cost`.
+//! is walked twice. Time is measured by `cargo run --release -p machine-adapter --example engine_cost`.
 use allocation_counter::measure;
 use machine_adapter::Out;
 use machine_core::ask::{Answer, Piece, Question};

@@ -157,9 +157,10 @@ impl Waiters {
     }
 }
 
-/// How the calls of a turn were answered: history has it.
+/// How the calls of a turn were answered: history has it. The next turn may have begun already.
 fn outcomes(engine: &Engine, turn: TurnId) -> Vec<(CallId, Outcome)> {
-    let entries = engine.history().iter().rev().take_while(|entry| entry.turn == Some(turn));
+    let newest_first = engine.history().iter().rev().skip_while(|entry| entry.turn != Some(turn));
+    let entries = newest_first.take_while(|entry| entry.turn == Some(turn));
     let mut calls: Vec<_> = entries
         .filter_map(|entry| match &entry.message {
             Message::Tool(tool) => Some((tool.call, tool.outcome.clone())),

@@ -58,6 +58,19 @@ async fn c_x11_an_abort_is_answered_with_what_became_of_it() {
     check_record(&mut events);
 }
 
+/// A steer that waits opens the next turn in the moment in which this one ends.
+#[tokio::test(start_paused = true)]
+async fn c_x11_the_answer_is_whole_when_the_next_turn_begins_at_once() {
+    let script = Script::of([Say::Calls(vec![("hang", "{}")]), Say::Text("next")]);
+    let (agent, _events, prompt) = running(Agent::builder().model(script).tool(hang())).await;
+    agent.steer("also this").await.unwrap();
+    let aborted = agent.abort(user()).await.unwrap();
+    let told: Vec<_> = aborted.calls.into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(told, [Outcome::Cancelled { may_have_run: true }]);
+    assert!(matches!(prompt.await.unwrap().unwrap().reason, EndReason::Aborted(_)));
+    agent.idle().await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn c_x03_what_a_tool_brings_within_the_grace_counts() {
     let careful = quick("careful", |_, cx| {

@@ -46,7 +46,8 @@ pub struct Run {
     /// The most model responses of a turn; 0 makes no request
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_steps: Option<u32>,
-    /// Every event as one line of JSON on standard output, and nothing else
+    /// Every event as one line of JSON on standard output, and nothing else. `n` numbers the recorded events without gaps;
+    /// a live one has `after`, the number before it
     #[arg(long)]
     pub json: bool,
 }

@@ -19,7 +19,8 @@ use crate::program::waiting::Waiting;
 /// How often the status line is drawn at most.
 const REDRAW: Duration = Duration::from_millis(100);
 
-const HELP: &str = "/steer TEXT joins the turn, /abort stops it, /state shows it, /quit ends";
+const HELP: &str =
+    "/steer TEXT joins the turn (or opens the next), /abort stops it, /state shows it, /quit ends";
 
 /// A run of the program.
 pub struct Session {
@@ -136,7 +137,10 @@ impl Session {
     async fn shown(&mut self, next: Next) {
         match next {
             Next::Seen(seen) => self.seen(&seen),
-            Next::Lagged(missed) => self.console.lagged(missed),
+            Next::Lagged(missed) => {
+                self.console.lagged(missed);
+                self.waiting.show_early(&mut *self.console);
+            }
             Next::Asked(asked) => self.waiting.ask(asked, &mut *self.console),
             Next::Redraw => self.status().await,
             Next::Line(_) | Next::Stop(_) => {}
@@ -150,6 +154,9 @@ impl Session {
         }
         self.stale = true;
         self.console.event(seen);
+        if let Event::ApprovalAsked { call, .. } = &*seen.event {
+            self.waiting.announced(*call, &mut *self.console);
+        }
     }
 
     async fn status(&mut self) {

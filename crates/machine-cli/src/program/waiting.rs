@@ -1,5 +1,7 @@
 //! Questions that wait for a person. One at a time is shown, in call order.
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+
+use machine_core::ids::CallId;
 
 use crate::program::approvals::{Approver, Asked, Questions, Said};
 use crate::program::console::Console;
@@ -9,12 +11,17 @@ pub struct Waiting {
     approver: Approver,
     questions: Questions,
     open: VecDeque<Asked>,
+    /// Questions that came before the event that announces them: what led to them is shown first.
+    early: Vec<Asked>,
+    /// Announced, and the question has not come.
+    announced: BTreeSet<CallId>,
 }
 
 impl Waiting {
     /// What comes through this channel.
     pub fn new(approver: Approver, questions: Questions) -> Self {
-        Self { approver, questions, open: VecDeque::new() }
+        let (open, early, announced) = (VecDeque::new(), Vec::new(), BTreeSet::new());
+        Self { approver, questions, open, early, announced }
     }
 
     /// The next question; never, if there will be none.
@@ -30,8 +37,34 @@ impl Waiting {
         self.open.is_empty()
     }
 
-    /// A new question.
+    /// A new question. It is shown when the event that announces it was.
     pub fn ask(&mut self, asked: Asked, console: &mut dyn Console) {
+        if self.announced.remove(&asked.question.call) {
+            self.show(asked, console);
+        } else {
+            self.early.push(asked);
+        }
+    }
+
+    /// Everything that led to the question about this call is shown.
+    pub fn announced(&mut self, call: CallId, console: &mut dyn Console) {
+        match self.early.iter().position(|asked| asked.question.call == call) {
+            Some(at) => {
+                let asked = self.early.remove(at);
+                self.show(asked, console);
+            }
+            None => drop(self.announced.insert(call)),
+        }
+    }
+
+    /// Events were missed, perhaps one that announces a question.
+    pub fn show_early(&mut self, console: &mut dyn Console) {
+        for asked in std::mem::take(&mut self.early) {
+            self.show(asked, console);
+        }
+    }
+
+    fn show(&mut self, asked: Asked, console: &mut dyn Console) {
         if self.approver.is_always(&asked.question.tool) {
             return self.approver.answer(asked, Said::Yes);
         }
@@ -66,6 +99,7 @@ impl Waiting {
     pub fn drop_withdrawn(&mut self, console: &mut dyn Console) {
         let is_shown_over = self.open.front().is_some_and(Asked::is_over);
         self.open.retain(|asked| !asked.is_over());
+        self.early.retain(|asked| !asked.is_over());
         if is_shown_over {
             console.withdrawn();
             self.ask_again(console);
@@ -77,6 +111,7 @@ impl Waiting {
         if !self.open.is_empty() {
             console.withdrawn();
         }
+        self.open.extend(self.early.drain(..));
         std::mem::take(&mut self.open)
     }
 

@@ -112,5 +112,5 @@ fn nothing(news: &[String]) -> Step {
 
 fn help(unclear: &Unclear) -> Step {
     let examples: Vec<String> = EXAMPLES.iter().map(|example| format!("- {example}")).collect();
-    Step::answer(format!("{unclear} I can do things like these:\n{}", examples.join("\n")))
+    Step::answer(format!("{unclear}\nI can do things like these:\n{}", examples.join("\n")))
 }

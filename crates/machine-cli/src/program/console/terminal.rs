@@ -66,7 +66,7 @@ impl Terminal {
         }
         let mut text = if was_mid_line { Vec::new() } else { self.clear(0) };
         text.extend_from_slice(shown.as_bytes());
-        if self.asking {
+        if self.asking && !self.words.is_mid_line() {
             text.extend_from_slice(self.words.text(say::ALLOW).as_bytes());
         }
         self.out.write(text);

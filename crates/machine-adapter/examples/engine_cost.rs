@@ -1,5 +1,5 @@
 //! What the hot paths cost, in nanoseconds, and how that grows. Numbers are for reading, not for asserting:
-//! `cargo run --release -p machine-adapter --example cost`.
+//! `cargo run --release -p machine-adapter --example engine_cost`.
 use std::sync::Arc;
 use std::time::Instant;
 

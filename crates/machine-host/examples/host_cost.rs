@@ -1,5 +1,5 @@
 //! What an agent costs while it rests, and what a delta costs on its way through journal, engine and watcher.
-//! `cargo run --release -p machine-host --example cost`
+//! `cargo run --release -p machine-host --example host_cost`
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
