@@ -48,6 +48,9 @@ pub enum Usage {
     /// There is no such model.
     #[error("--model {0}: there is no such model; use `rules` or `script:FILE`")]
     Model(String),
+    /// `script:` names no file.
+    #[error("--model script: which file? use `script:FILE`; docs/script-model.md has the format")]
+    NoScript,
     /// The script cannot be played.
     #[error("--model script: {0}")]
     Script(#[from] ScriptError),

@@ -35,6 +35,7 @@ impl Player {
                 let script = Arc::new(Script::load(Path::new(file))?);
                 Ok(Self::Script { script, next: Arc::default() })
             }
+            Some(("script", _)) => Err(Usage::NoScript),
             _ => Err(Usage::Model(name.to_owned())),
         }
     }

@@ -140,7 +140,8 @@ impl Console for Terminal {
 }
 
 fn columns() -> usize {
-    size().map_or(80, |(columns, _)| usize::from(columns))
+    // Some terminals do not know their size and say 0.
+    size().ok().map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0).unwrap_or(80)
 }
 
 /// The status line, never longer than the terminal is wide, and the prompt.
