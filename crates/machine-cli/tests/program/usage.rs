@@ -20,7 +20,7 @@ fn a_model_must_be_known() {
     let refuses = |model: &str, why: &str| world.run(&["x", "--model", model]).refuses(why);
     refuses("gpt", "--model gpt: there is no such model; use `rules` or `script:FILE`");
     refuses("", "there is no such model");
-    refuses("script:", "there is no such model");
+    refuses("script:", "--model script: which file?");
     refuses("rules:x", "there is no such model");
 }
 
