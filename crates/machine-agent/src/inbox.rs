@@ -179,6 +179,12 @@ impl Inbox {
             .any(|waiting| matches!(waiting, Waiting::BackgroundEnd { call: of, .. } if *of == call))
     }
 
+    /// Whether this id stands in a lane or among the reminders, whatever its receipt says.
+    pub fn holds(&self, id: &InputId) -> bool {
+        let in_lane = self.lane.iter().any(|waiting| waiting.id() == Some(id));
+        in_lane || self.is_queued(id) || self.reminders.iter().any(|reminder| reminder.key == *id)
+    }
+
     /// Whether this id is a pending prompt's.
     pub fn is_prompt(&self, id: &InputId) -> bool {
         self.is_queued(id)

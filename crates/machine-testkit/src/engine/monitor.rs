@@ -96,11 +96,11 @@ impl Monitor {
         engine.history().audit().map_err(|error| format!("P2: {error}"))
     }
 
-    /// Nothing is owed: everything must be told. `is_pending` says whether the engine still holds an input.
+    /// Nothing is owed: everything must be told. `holds` says whether an input still stands in the inbox.
     ///
     /// # Errors
     /// What is missing.
-    pub fn at_rest(&self, is_pending: impl Fn(&InputId) -> bool) -> Checked {
+    pub fn at_rest(&self, holds: impl Fn(&InputId) -> bool) -> Checked {
         if let Some(turn) = self.turn {
             return Err(format!("P7: turn {turn} never ended"));
         }
@@ -108,7 +108,7 @@ impl Monitor {
             return Err(format!("P3: call {call} was never settled"));
         }
         let mut accepted = self.receipts.iter().filter(|(_, pending)| **pending == Pending::Accepted);
-        match accepted.find(|(id, _)| !is_pending(id)) {
+        match accepted.find(|(id, _)| !holds(id)) {
             Some((id, _)) => Err(format!("P5: input {id} was accepted and is lost")),
             None => Ok(()),
         }
