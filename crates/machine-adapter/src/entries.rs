@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use machine_agent::inbox::Waiting;
 use machine_core::ask::{Question, Subject, Withdrawal, WithdrawnBecause};
-use machine_core::event::{Drained, Event as Report, HeadTold, RequestHead, TurnEnd};
+use machine_core::drain::Drained;
+use machine_core::event::{Event as Report, HeadTold, RequestHead, TurnEnd};
 use machine_core::ids::{AttemptId, TurnId};
 use machine_core::message::{Content, Entry, Message, Origin, sayable, text_content};
 use machine_turn::attempt::Response;
@@ -115,8 +116,7 @@ impl Run<'_> {
 
     /// What waits for the next step, as the turn needs to know it (T13).
     pub(crate) fn look(&mut self) {
-        let machine_agent::state::Look { paused, steered, outside, inside } = self.engine.agent.data().look();
-        let pending = machine_turn::Pending { paused, steered, outside, inside };
+        let pending = self.engine.agent.data().pending();
         self.step_turn(&machine_turn::Event::Pending(pending));
     }
 

@@ -166,12 +166,6 @@ impl Inbox {
         self.queue.iter_mut().chain(in_lane)
     }
 
-    /// Whether this id is pending.
-    pub fn is_pending(&self, id: &InputId) -> bool {
-        matches!(self.receipts.get(id), Some(Receipt::Accepted | Receipt::Steered))
-            || self.reminders.iter().any(|reminder| reminder.key == *id)
-    }
-
     /// Whether the end of this background call waits to be told.
     pub fn has_background_end(&self, call: CallId) -> bool {
         self.lane
@@ -179,8 +173,8 @@ impl Inbox {
             .any(|waiting| matches!(waiting, Waiting::BackgroundEnd { call: of, .. } if *of == call))
     }
 
-    /// Whether this id stands in a lane or among the reminders, whatever its receipt says.
-    pub fn holds(&self, id: &InputId) -> bool {
+    /// Whether this id is pending: in a lane, or among the reminders.
+    pub fn is_pending(&self, id: &InputId) -> bool {
         let in_lane = self.lane.iter().any(|waiting| waiting.id() == Some(id));
         in_lane || self.is_queued(id) || self.reminders.iter().any(|reminder| reminder.key == *id)
     }
@@ -242,9 +236,10 @@ impl Inbox {
 
     /// Prompts of these ids leave the queue for the lane, in queue order (A08).
     pub(crate) fn steer(&mut self, ctx: &mut Ctx<'_>, ids: &[InputId]) {
-        let (steered, rest) = core::mem::take(&mut self.queue).into_iter().partition(|p| ids.contains(&p.id));
+        let (steered, rest): (VecDeque<_>, VecDeque<_>) =
+            core::mem::take(&mut self.queue).into_iter().partition(|p| ids.contains(&p.id));
         self.queue = rest;
-        for prompt in Vec::from(steered) {
+        for prompt in steered {
             self.note(ctx, &prompt.id, Receipt::Steered);
             self.lane.push(Waiting::Prompt(prompt));
         }

@@ -2,6 +2,7 @@
 use alloc::vec::Vec;
 
 use machine_core::Text;
+use machine_core::drain::Pending;
 use machine_core::event::HeldBecause;
 use machine_core::ids::{InputId, TurnId};
 use machine_core::machine::Path;
@@ -137,19 +138,6 @@ impl Active {
     }
 }
 
-/// What waits for the next step, as a turn needs to know it (T13).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
-    /// Paused.
-    pub paused: bool,
-    /// A steered prompt that was admitted.
-    pub steered: bool,
-    /// A notification, an injection or a background end.
-    pub outside: bool,
-    /// A message of the turn's own.
-    pub inside: bool,
-}
-
 impl Agent {
     /// An agent that has done nothing yet.
     pub fn new(branch: u32) -> Self {
@@ -157,17 +145,17 @@ impl Agent {
         Self { branch, turns: 0, maintenance: 0, paused: false, inbox, roster }
     }
 
-    /// What waits for the next step.
-    pub fn look(&self) -> Look {
-        let mut look = Look { paused: self.paused, ..Look::default() };
+    /// What waits for the next step, as a turn needs to know it (T13).
+    pub fn pending(&self) -> Pending {
+        let mut pending = Pending { paused: self.paused, ..Pending::default() };
         for waiting in &self.inbox.lane {
             match waiting {
-                Waiting::Prompt(prompt) => look.steered |= prompt.screen == Screen::Passed,
-                Waiting::Note { .. } | Waiting::BackgroundEnd { .. } => look.outside = true,
-                Waiting::Deliver { .. } | Waiting::StopHook(_) => look.inside = true,
+                Waiting::Prompt(prompt) => pending.steered |= prompt.screen == Screen::Passed,
+                Waiting::Note { .. } | Waiting::BackgroundEnd { .. } => pending.outside = true,
+                Waiting::Deliver { .. } | Waiting::StopHook(_) => pending.inside = true,
             }
         }
-        look
+        pending
     }
 
     /// Whether a message says nothing.

@@ -3,8 +3,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use machine_core::ask::{Cause, HookError, Question, Screened, Subject};
+use machine_core::drain::Drained;
 use machine_core::event::{
-    Drained, DroppedBecause, EndReason, Event as Report, HeldBecause, MaintenanceEnd, Receipt, TurnEnd,
+    DroppedBecause, EndReason, Event as Report, HeldBecause, MaintenanceEnd, Receipt, TurnEnd,
 };
 use machine_core::ids::{CallId, InputId, TurnId};
 use machine_core::message::{Content, Origin};

@@ -10,7 +10,7 @@ use crate::config::Settings;
 use crate::digest::Digest;
 use crate::history::Edit;
 use crate::ids::{AskId, AttemptId, CallId, InputId, StepId, TurnId};
-use crate::message::{Content, Entry};
+use crate::message::Entry;
 use crate::outcome::Outcome;
 use crate::response::{Finish, ModelError, ModelEvent};
 use crate::usage::{Usage, UsageSum};
@@ -466,15 +466,4 @@ pub enum MaintenanceEnd {
     Failed(Arc<HookError>),
     /// It was stopped; its edits are undone.
     Aborted,
-}
-
-/// What a drain or a turn start puts into history.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Drained {
-    /// Where it comes from.
-    pub origin: crate::message::Origin,
-    /// What it says.
-    pub content: Content,
-    /// The host's own data (V16).
-    pub meta: Option<Text>,
 }

@@ -12,6 +12,7 @@
 //! | [`wires`] | ids of calls on the wire |
 //! | [`ask`] | the one question protocol: asks, answers, pieces, withdrawals |
 //! | [`input`] | everything a host can tell the engine |
+//! | [`drain`] | what passes between the inbox and a turn |
 //! | [`event`] | everything the engine reports |
 //! | [`config`] | limits and policies |
 //! | [`machine`] | the owner of a statig machine |
@@ -28,6 +29,7 @@ pub mod access;
 pub mod ask;
 pub mod config;
 pub mod digest;
+pub mod drain;
 pub mod event;
 pub mod history;
 pub mod ids;

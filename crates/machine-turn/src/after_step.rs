@@ -4,10 +4,10 @@
 //! final answer in the last allowed step completes the turn.
 use machine_core::Text;
 use machine_core::config::Config;
+use machine_core::drain::Pending;
 use machine_core::event::EndReason;
 use machine_core::ids::CallId;
 
-use crate::event::Pending;
 use crate::state::{Then, Turn};
 
 /// What comes next.

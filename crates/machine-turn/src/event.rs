@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use machine_core::Text;
 use machine_core::ask::{Cause, Gated, HookError, Question, Recovery, StopVerdict, Subject};
 use machine_core::config::Config;
+use machine_core::drain::Pending;
 use machine_core::event::{Event as Report, TurnEnd};
 use machine_core::ids::{AttemptId, CallId};
 use machine_core::machine::Kind;
@@ -53,19 +54,6 @@ pub enum Event {
     },
     /// The engine is faulted (A22).
     Fault(Text),
-}
-
-/// What waits for the next step, and whether the agent is paused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Pending {
-    /// Paused (A12).
-    pub paused: bool,
-    /// A steered prompt (A08).
-    pub steered: bool,
-    /// A notification, an injection or a background end.
-    pub outside: bool,
-    /// A message of the turn's own: of its stop hook, or delivered by a result.
-    pub inside: bool,
 }
 
 impl Kind for Event {

@@ -26,6 +26,6 @@ mod rows;
 pub mod state;
 mod steps;
 
-pub use event::{Ctx, Event, Pending, Signal};
+pub use event::{Ctx, Event, Signal};
 pub use rows::start;
 pub use state::{State, Turn};

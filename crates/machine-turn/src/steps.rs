@@ -5,6 +5,7 @@ use core::mem::take;
 
 use machine_core::Text;
 use machine_core::ask::{Cause, HookError, Proceed, Question, Timer};
+use machine_core::drain::Pending;
 use machine_core::event::{AttemptEnd, EndReason, Event as Report, Sealed, TurnEnd};
 use machine_core::ids::CallId;
 use machine_core::message::{Content, Part};
@@ -14,7 +15,7 @@ use statig::Outcome::{self, Handled, Super, Transition};
 
 use crate::after_step::Next;
 use crate::attempt::{Added, Attempt};
-use crate::event::{Ctx, Pending, Signal};
+use crate::event::{Ctx, Signal};
 use crate::judge::Verdict;
 use crate::state::{Head, State, Then, Tries, Turn};
 

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use common::*;
 use expect_test::expect;
 use machine_core::ask::{HookError, HookFailure, Question, StopVerdict};
+use machine_core::drain::Pending;
 use machine_core::event::{EndReason, Event as Report, Sealed};
 use machine_core::response::Finish;
-use machine_turn::{Event, Pending, Signal};
+use machine_turn::{Event, Signal};
 use proptest::prelude::*;
 
 /// What the last response was.

@@ -4,10 +4,11 @@ mod common;
 use common::*;
 use expect_test::expect;
 use machine_core::config::{Config, TurnLimits};
+use machine_core::drain::Pending;
 use machine_core::event::EndReason;
 use machine_core::outcome::SkipCode;
 use machine_core::response::{Failure, Finish, ModelEvent};
-use machine_turn::{Event, Pending};
+use machine_turn::Event;
 
 /// The whole table of T08 to T11: how a response ends × what is in it.
 #[test]

@@ -3,13 +3,14 @@ use std::sync::Arc;
 
 use machine_core::ask::{By, Cause, Gated, HookError, HookFailure, Proceed, Recovery, Remedy, StopVerdict};
 use machine_core::config::{Config, Questions, Retry, TurnLimits};
+use machine_core::drain::Pending;
 use machine_core::ids::{CallId, TurnId};
 use machine_core::machine::Machine;
 use machine_core::message::text_content;
 use machine_core::response::{Failure, Finish, Finished, ModelError, ModelEvent};
 use machine_core::usage::Usage;
 use machine_testkit::chart::{Chart, Domain, NoChart, recover};
-use machine_turn::{Ctx, Event, Pending, Signal, State, Turn};
+use machine_turn::{Ctx, Event, Signal, State, Turn};
 
 use super::{Drawable, LIMIT};
 

@@ -282,7 +282,7 @@ impl World for EngineWorld {
         if !self.engine.is_idle() {
             return Err(format!("hang: nothing is owed and the agent is {:?}", self.engine.state().agent));
         }
-        self.monitor.at_rest(|id| self.engine.agent().data().inbox.holds(id))
+        self.monitor.at_rest(|id| self.engine.agent().data().inbox.is_pending(id))
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use machine_core::Text;
 use machine_core::ask::{By, Cause, Question, Recovery, Remedy, Timer};
 use machine_core::config::{Config, Questions, TurnLimits};
+use machine_core::drain::Pending;
 use machine_core::event::{AttemptEnd, EndReason, Event as Report, TurnEnd};
 use machine_core::ids::{AttemptId, CallId, TurnId};
 use machine_core::machine::{Machine, Path, Step};
@@ -13,7 +14,7 @@ use machine_core::message::text_content;
 use machine_core::response::{Failure, Finish, Finished, ModelError, ModelEvent};
 use machine_core::usage::Usage;
 use machine_turn::attempt::Response;
-use machine_turn::{Ctx, Event, Pending, Signal, Turn};
+use machine_turn::{Ctx, Event, Signal, Turn};
 
 pub const TURN: TurnId = TurnId { branch: 1, turn: 1 };
 
