@@ -18,6 +18,7 @@
 //! | `answers` | answers for hosts that do not care |
 //! | [`out`] | what a `handle` brings out |
 //! | [`view`] | the state as a host reads it |
+//! | [`kept`] | output that waits for its finalizer, for hosts |
 //! | [`trace`] | transitions as data |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -30,6 +31,7 @@ pub mod batch;
 mod deliver;
 pub mod engine;
 mod entries;
+pub mod kept;
 pub mod ledger;
 pub mod out;
 mod recover;

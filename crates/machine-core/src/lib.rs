@@ -15,6 +15,7 @@
 //! | [`drain`] | what passes between the inbox and a turn |
 //! | [`event`] | everything the engine reports |
 //! | [`config`] | limits and policies |
+//! | [`nested`] | the end of an agent that ran in a call |
 //! | [`machine`] | the owner of a statig machine |
 //! | [`digest`] | stable digests over encoded bytes |
 //!
@@ -36,6 +37,7 @@ pub mod ids;
 pub mod input;
 pub mod machine;
 pub mod message;
+pub mod nested;
 pub mod outcome;
 pub mod response;
 pub mod usage;

@@ -3,7 +3,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use machine_adapter::Engine;
-use machine_core::ask::{Answer, Approval, Approved, By, Cause, HookError, HookFailure, Piece, Question};
+use machine_core::ask::{
+    Answer, Approval, Approved, By, Cause, Executed, HookError, HookFailure, Piece, Question,
+};
 use machine_core::digest::Digest;
 use machine_core::ids::{AskId, CallId};
 use machine_core::input::{Abort, Command, Input};
@@ -17,13 +19,13 @@ use tracing::Instrument;
 use crate::carrier::{Ended, How};
 use crate::errands::{Done, Kind};
 use crate::error::CommandError;
-use crate::kept::End;
 use crate::model::Inward;
 use crate::session::Parked;
 use crate::session::Session;
 use crate::slot::{Leaving, Slot};
 use crate::spine::{ON_THE_WAY, Spine};
 use crate::timers::Due;
+use crate::tool::told;
 use crate::waiters::{Reply, tell};
 
 /// How long what is dropped may take to be gone.
@@ -265,10 +267,10 @@ impl Spine {
             (_, How::Done(Done::Nothing)) => return None,
             (_, How::Done(Done::Answer(answer))) => answer,
             (Kind::Execution { call, .. }, How::Panicked(why)) => {
-                self.executed(call, End::Panicked(why), stopped)
+                self.executed(call, Executed::Panicked(why), stopped)
             }
             (Kind::Execution { call, .. }, How::Done(Done::Ran(end))) => {
-                self.executed(call, End::Returned(end), stopped)
+                self.executed(call, told(end), stopped)
             }
             (Kind::Attempt, How::Panicked(why)) => {
                 Answer::AttemptFailed(Arc::new(ModelError::new(Failure::Panicked, why)))
@@ -281,9 +283,9 @@ impl Spine {
         Some(Input::Answer { ask, answer })
     }
 
-    fn executed(&mut self, call: CallId, end: End, stopped: bool) -> Answer {
+    fn executed(&mut self, call: CallId, end: Executed, stopped: bool) -> Answer {
         let finalize = self.session.finalize;
-        Answer::Execute(if finalize { self.kept.executed(call, end, stopped) } else { end.told() })
+        Answer::Execute(if finalize { self.kept.executed(call, end, stopped) } else { end })
     }
 
     fn until_idle(&mut self, to: oneshot::Sender<()>) {

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use machine_adapter::Engine;
+use machine_adapter::kept::Kept;
 use machine_core::Text;
 use machine_core::ask::{Answer, Approved, Ask, HookError, HookFailure, Plan, Prepared, Question};
 use machine_core::ids::{AskId, CallId};
@@ -18,7 +19,6 @@ use crate::hooks::{
     ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, RecoverQuestion,
     ScreenQuestion, StopQuestion,
 };
-use crate::kept::Kept;
 use crate::model::{BoxFuture, Inward, ModelOut};
 use crate::session::Parts;
 use crate::spans::Spans;

@@ -60,7 +60,7 @@
 //! | `driver` | the loop: what comes in and what it becomes |
 //! | `spine` | one input in the order of J02: append, handle, sync, leave |
 //! | `errands`, `carrier` | an ask becomes work; work is joined |
-//! | `timers`, `waiters`, `watch`, `kept`, `spans` | time; who waits; who watches; output before its finalizer; the log |
+//! | `timers`, `waiters`, `watch`, `spans` | time; who waits; who watches; the log |
 //! | `model`, `tool`, `typed`, `schema`, `cx` | the model; tools, from a closure too; their arguments; what they see |
 //! | `hooks`, `chain`, `closures`, `editor` | hooks, in order, from a closure too; how they edit history |
 //! | `journal` | where records go |
@@ -82,7 +82,6 @@ mod fleet;
 mod hooks;
 mod inside;
 mod journal;
-mod kept;
 mod model;
 mod nested;
 mod open;

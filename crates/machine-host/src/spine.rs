@@ -2,6 +2,7 @@
 //! admit → append → handle → questions and withdrawals leave → append the acts, sync → acknowledgements, durable
 //! events and acts leave.
 use machine_adapter::asks::Open;
+use machine_adapter::kept::Kept;
 use machine_adapter::{Engine, Order, Out};
 use machine_core::Text;
 use machine_core::ask::{Ask, Piece, Question};
@@ -12,7 +13,6 @@ use tokio::sync::mpsc;
 
 use crate::carrier::Carrier;
 use crate::errands::Around;
-use crate::kept::Kept;
 use crate::model::Inward;
 use crate::session::Session;
 use crate::spans::Spans;

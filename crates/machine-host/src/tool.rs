@@ -1,6 +1,8 @@
 //! A tool as the host calls it.
+use std::sync::Arc;
+
 use machine_core::Text;
-use machine_core::ask::Plan;
+use machine_core::ask::{Executed, Plan};
 use machine_core::config::ToolSpec;
 use machine_core::outcome::ToolResult;
 
@@ -70,6 +72,16 @@ impl ToolError {
     /// What the model reads.
     pub fn text(&self) -> &str {
         &self.text
+    }
+}
+
+/// How an execution ended, as the engine is told; none: it was stopped and dropped.
+pub(crate) fn told(end: Option<Result<ToolResult, ToolError>>) -> Executed {
+    match end {
+        None => Executed::Nothing,
+        Some(Ok(result)) => Executed::Done(Arc::new(result)),
+        Some(Err(error)) if error.malformed => Executed::Malformed(error.text),
+        Some(Err(error)) => Executed::Done(Arc::new(ToolResult::error(error.text))),
     }
 }
 

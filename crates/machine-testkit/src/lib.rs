@@ -6,11 +6,14 @@
 //! | [`explore`] | breadth-first exploration of a world, and random walks through it |
 //! | [`sim`] | a driver in virtual time |
 //! | [`script`] | a scripted host for it |
+//! | `scenario` | scenario files and their runner (feature `scenario`) |
 //! | [`engine`] | the whole engine as a world, with a model of its host and a safety monitor |
 #![forbid(unsafe_code)]
 
 pub mod chart;
 pub mod engine;
 pub mod explore;
+#[cfg(feature = "scenario")]
+pub mod scenario;
 pub mod script;
 pub mod sim;

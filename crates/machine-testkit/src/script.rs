@@ -15,7 +15,7 @@ use machine_core::message::text_content;
 use machine_core::outcome::ToolResult;
 use machine_core::response::{Failure, Finish, Finished, ModelError, ModelEvent};
 
-use crate::sim::{Host, Later};
+use crate::sim::{Cancelled, Host, Later};
 
 /// What the model answers to one attempt.
 #[derive(Clone, Debug)]
@@ -315,12 +315,14 @@ impl Host for Script {
         }
     }
 
-    fn cancelled(&mut self, withdrawal: &Withdrawal, arranged: Vec<Later>) -> Vec<Later> {
+    fn cancelled(&mut self, withdrawal: &Withdrawal) -> Cancelled {
         let tool = self.asked.get(&withdrawal.ask).and_then(|tool| self.tools.get(tool));
         match tool.map(|behaviour| &behaviour.when_cancelled) {
-            Some(None) => arranged,
-            Some(Some(end)) => vec![answer(0, withdrawal.ask, Answer::Execute(end.clone()))],
-            None => Vec::new(),
+            Some(None) => Cancelled::Ignores,
+            Some(Some(end)) => {
+                Cancelled::Obeys(vec![answer(0, withdrawal.ask, Answer::Execute(end.clone()))])
+            }
+            None => Cancelled::Obeys(Vec::new()),
         }
     }
 }

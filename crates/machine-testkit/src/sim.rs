@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use machine_adapter::trace::Transition;
 use machine_adapter::{Engine, Order, Out};
 use machine_core::ask::{Answer, Ask, HookError, HookFailure, Question, Withdrawal};
 use machine_core::config::{Config, ConfigError};
@@ -18,9 +19,46 @@ pub trait Host {
     /// Something is asked. What it gives is delivered later, in this order at equal ticks.
     fn asked(&mut self, ask: &Ask, engine: &Engine) -> Vec<Later>;
 
-    /// An execution is taken back; what was arranged for it is given. What it returns takes its place.
-    fn cancelled(&mut self, withdrawal: &Withdrawal, arranged: Vec<Later>) -> Vec<Later>;
+    /// An execution is taken back.
+    fn cancelled(&mut self, withdrawal: &Withdrawal) -> Cancelled;
+
+    /// What the host makes of something that it arranged, when it is due; none: nothing.
+    fn brings(&mut self, input: Input, engine: &Engine) -> Option<Input> {
+        let _ = engine;
+        Some(input)
+    }
+
+    /// Where something comes among the things of one tick. By default everything comes in the order in which it was
+    /// arranged.
+    fn phase(&self, due: Due) -> Phase {
+        let _ = due;
+        Phase::default()
+    }
 }
+
+/// What a running call does about its withdrawal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// Nothing: what was arranged for it stays.
+    Ignores,
+    /// This takes the place of what was arranged for it.
+    Obeys(Vec<Later>),
+}
+
+/// What is arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// A timer of the engine, or the end of a hook's time.
+    Timer,
+    /// What the host says at once.
+    AtOnce,
+    /// What the host says after a while.
+    Later,
+}
+
+/// Where something comes among the things of one tick; smaller is earlier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Phase(pub u8);
 
 /// An input after a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +78,21 @@ pub struct Stamped {
     pub event: Event,
 }
 
+/// One line of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Traced {
+    /// An input was handled.
+    In(Input),
+    /// A machine took an event (E02).
+    Moved(Transition),
+    /// Something was reported.
+    Event(Event),
+    /// Something was asked or taken back.
+    Order(Order),
+    /// A command was refused.
+    Refused(Command, Refused),
+}
+
 /// An engine, its host, and virtual time.
 #[derive(Debug)]
 pub struct Sim<H> {
@@ -53,11 +106,13 @@ pub struct Sim<H> {
     pub orders: Vec<(u64, Order)>,
     /// Arranged commands that were refused, with their time.
     pub refused: Vec<(u64, Refused)>,
+    /// Everything that happened, in order; kept only if it is there.
+    pub trace: Option<Vec<(u64, Traced)>>,
     /// What would be on disk.
     pub journal: MemoryJournal,
     writer: Writer,
     now: u64,
-    arranged: BTreeMap<(u64, u64), Input>,
+    arranged: BTreeMap<(u64, Phase, u64), Input>,
     serial: u64,
     out: Out,
 }
@@ -83,6 +138,7 @@ impl<H: Host> Sim<H> {
             events: Vec::new(),
             orders: Vec::new(),
             refused: Vec::new(),
+            trace: None,
             journal,
             writer: Writer::new(),
             now: 0,
@@ -105,10 +161,40 @@ impl<H: Host> Sim<H> {
         self.deliver(Input::Command(command))
     }
 
+    /// Arranges an input for now, before everything else of this tick.
+    pub fn arrange_now(&mut self, input: Input) {
+        self.arrange_in(self.now, self.host.phase(Due::AtOnce), input);
+    }
+
     /// Arranges an input for a time. One in the past comes next.
     pub fn arrange(&mut self, at: u64, input: impl Into<Input>) {
+        self.arrange_in(at, Phase::default(), input.into());
+    }
+
+    fn arrange_in(&mut self, at: u64, phase: Phase, input: Input) {
         self.serial += 1;
-        self.arranged.insert((at.max(self.now), self.serial), input.into());
+        self.arranged.insert((at.max(self.now), phase, self.serial), input);
+    }
+
+    /// When something is due next, and where in its tick.
+    pub fn due(&self) -> Option<(u64, Phase)> {
+        self.arranged.first_key_value().map(|(&(at, phase, _), _)| (at, phase))
+    }
+
+    /// Lets time pass without anything happening.
+    pub fn wait_until(&mut self, at: u64) {
+        self.now = self.now.max(at);
+    }
+
+    /// Delivers what is due next.
+    pub fn step(&mut self) {
+        if let Some(((at, ..), input)) = self.arranged.pop_first() {
+            self.now = at;
+            let Some(input) = self.host.brings(input, &self.engine) else { return };
+            if let Err(why) = self.deliver(input) {
+                self.refused.push((at, why));
+            }
+        }
     }
 
     /// Until this time has passed, or nothing is arranged any more.
@@ -118,19 +204,13 @@ impl<H: Host> Sim<H> {
     pub fn run_until(&mut self, end: u64) -> Result<(), Restless> {
         const PATIENCE: usize = 1_000_000;
         for _ in 0..PATIENCE {
-            match self.arranged.first_key_value() {
-                Some((&(at, _), _)) if at <= end => {}
+            match self.due() {
+                Some((at, _)) if at <= end => self.step(),
                 _ => {
                     if end < u64::MAX {
-                        self.now = self.now.max(end);
+                        self.wait_until(end);
                     }
                     return Ok(());
-                }
-            }
-            if let Some(((at, _), input)) = self.arranged.pop_first() {
-                self.now = at;
-                if let Err(why) = self.deliver(input) {
-                    self.refused.push((at, why));
                 }
             }
         }
@@ -185,13 +265,27 @@ impl<H: Host> Sim<H> {
     /// One input on its whole way (J02).
     fn deliver(&mut self, input: Input) -> Result<(), Refused> {
         self.out.clear();
-        let admitted = self.engine.admit(&input)?;
+        let admitted = match (self.engine.admit(&input), &input) {
+            (Ok(admitted), _) => admitted,
+            (Err(why), Input::Command(command)) => {
+                self.keep(|| Traced::Refused(command.clone(), why.clone()));
+                return Err(why);
+            }
+            (Err(why), _) => return Err(why),
+        };
         // A fault says that the journal cannot be written (J02).
         let written = !matches!(input, Input::Fault { .. });
         if written {
             self.journal.append(self.writer.input(self.now, input.clone()));
         }
-        self.engine.handle(self.now, admitted, &mut self.out);
+        match &mut self.trace {
+            None => self.engine.handle(self.now, admitted, &mut self.out),
+            Some(trace) => {
+                trace.push((self.now, Traced::In(input.clone())));
+                let mut moved = |transition| trace.push((self.now, Traced::Moved(transition)));
+                self.engine.handle_traced(self.now, admitted, &mut self.out, &mut moved);
+            }
+        }
         if written {
             if let Some(record) = self.writer.acts(&self.out.acts) {
                 self.journal.append(record);
@@ -199,9 +293,12 @@ impl<H: Host> Sim<H> {
             self.journal.sync();
         }
         let out = std::mem::take(&mut self.out);
+        let asked = out.acts.iter().cloned().map(Order::Ask);
+        let orders = || out.now.iter().cloned().chain(asked.clone());
+        out.events.iter().for_each(|event| self.keep(|| Traced::Event(event.clone())));
+        orders().for_each(|order| self.keep(|| Traced::Order(order)));
         self.events.extend(out.events.iter().map(|event| Stamped { at: self.now, event: event.clone() }));
-        self.orders.extend(out.now.iter().cloned().map(|order| (self.now, order)));
-        self.orders.extend(out.acts.iter().cloned().map(|act| (self.now, Order::Ask(act))));
+        self.orders.extend(orders().map(|order| (self.now, order)));
         for order in &out.now {
             match order {
                 Order::Ask(ask) => self.carry_out(ask),
@@ -215,26 +312,36 @@ impl<H: Host> Sim<H> {
         Ok(())
     }
 
+    fn keep(&mut self, line: impl FnOnce() -> Traced) {
+        if let Some(trace) = &mut self.trace {
+            trace.push((self.now, line()));
+        }
+    }
+
     fn carry_out(&mut self, ask: &Ask) {
-        let later = match &ask.question {
-            Question::Timer { ms, .. } => {
-                vec![Later { after: *ms, input: Input::Answer { ask: ask.id, answer: Answer::Fired } }]
-            }
+        match &ask.question {
+            Question::Timer { ms, .. } => self.time(ask.id, *ms, Answer::Fired),
             _ => self.in_time(ask),
-        };
-        self.arrange_all(later);
+        }
     }
 
     /// What the host says; after the time of its hook, that it failed (H02).
-    fn in_time(&mut self, ask: &Ask) -> Vec<Later> {
+    fn in_time(&mut self, ask: &Ask) {
         let mut later = self.host.asked(ask, &self.engine);
-        let Some(bound) = ask.timeout_ms else { return later };
-        if !later.iter().any(|later| later.after <= bound && matches!(later.input, Input::Answer { .. })) {
-            later.retain(|later| later.after <= bound);
-            let answer = Answer::Failed(HookError::new(HookFailure::TimedOut, "the hook's time is up"));
-            later.push(Later { after: bound, input: Input::Answer { ask: ask.id, answer } });
+        if let Some(bound) = ask.timeout_ms
+            && !later.iter().any(|later| later.after < bound && matches!(later.input, Input::Answer { .. }))
+        {
+            later.retain(|later| later.after < bound);
+            self.arrange_all(later);
+            let failed = Answer::Failed(HookError::new(HookFailure::TimedOut, "the hook took too long"));
+            return self.time(ask.id, bound, failed);
         }
-        later
+        self.arrange_all(later);
+    }
+
+    fn time(&mut self, ask: AskId, ms: u64, answer: Answer) {
+        let phase = self.host.phase(Due::Timer);
+        self.arrange_in(self.now.saturating_add(ms), phase, Input::Answer { ask, answer });
     }
 
     fn take_back(&mut self, withdrawal: &Withdrawal) {
@@ -244,16 +351,12 @@ impl<H: Host> Sim<H> {
             }
             Input::Command(_) | Input::Recovered { .. } | Input::Fault { .. } => false,
         };
-        let keys: Vec<_> =
-            self.arranged.iter().filter(|(_, input)| about(input)).map(|(key, _)| *key).collect();
-        let mut arranged = Vec::new();
-        for key in keys {
-            if let Some(input) = self.arranged.remove(&key) {
-                arranged.push(Later { after: key.0 - self.now, input });
-            }
-        }
-        if self.is_execution(withdrawal.ask) {
-            let instead = self.host.cancelled(withdrawal, arranged);
+        let instead = match self.is_execution(withdrawal.ask) {
+            true => self.host.cancelled(withdrawal),
+            false => Cancelled::Obeys(Vec::new()),
+        };
+        if let Cancelled::Obeys(instead) = instead {
+            self.arranged.retain(|_, input| !about(input));
             self.arrange_all(instead);
         }
     }
@@ -262,9 +365,11 @@ impl<H: Host> Sim<H> {
         self.engine.outstanding().any(|open| open.ask.id == ask && open.ask.question.is_act())
     }
 
-    fn arrange_all(&mut self, later: Vec<Later>) {
+    /// Arranges what the host says.
+    pub fn arrange_all(&mut self, later: Vec<Later>) {
         for Later { after, input } in later {
-            self.arrange(self.now.saturating_add(after), input);
+            let phase = self.host.phase(if after == 0 { Due::AtOnce } else { Due::Later });
+            self.arrange_in(self.now.saturating_add(after), phase, input);
         }
     }
 }

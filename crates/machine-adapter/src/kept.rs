@@ -1,54 +1,31 @@
-//! Output that was not finalized stays with the host (C11): it reaches neither journal nor event nor history.
-use std::collections::BTreeMap;
-use std::sync::Arc;
+//! For hosts: output that was not finalized stays with them (C11). It reaches neither journal nor event nor history.
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use machine_core::ask::Executed;
 use machine_core::ids::CallId;
 use machine_core::message::{Body, Content, Part};
 use machine_core::outcome::{Outcome, ToolResult};
 
-use crate::tool::ToolError;
-
-/// What the host keeps for the finalizer.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
+/// What a host keeps for its finalizer.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
     /// Output of executions that run.
     pieces: BTreeMap<CallId, Pieces>,
     /// What the execution that just ended brought, until its finalizer is asked.
     result: Option<(CallId, ToolResult)>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Pieces {
     parts: Vec<Part>,
     chars: usize,
 }
 
-/// How an execution ended in the host.
-#[derive(Debug)]
-pub(crate) enum End {
-    /// It returned; none: it was stopped and dropped.
-    Returned(Option<Result<ToolResult, ToolError>>),
-    /// It panicked.
-    Panicked(machine_core::Text),
-}
-
-impl End {
-    /// As the engine is told where nothing is finalized.
-    pub(crate) fn told(self) -> Executed {
-        match self {
-            Self::Returned(None) => Executed::Nothing,
-            Self::Returned(Some(Ok(result))) => Executed::Done(Arc::new(result)),
-            Self::Returned(Some(Err(error))) if error.malformed => Executed::Malformed(error.text),
-            Self::Returned(Some(Err(error))) => Executed::Done(Arc::new(ToolResult::error(error.text))),
-            Self::Panicked(why) => Executed::Panicked(why),
-        }
-    }
-}
-
 impl Kept {
     /// Keeps output on the way, up to what the model may read of it (V15).
-    pub(crate) fn output(&mut self, call: CallId, output: &Content, limit: usize) {
+    pub fn output(&mut self, call: CallId, output: &Content, limit: usize) {
         let Pieces { parts, chars } = self.pieces.entry(call).or_default();
         for part in output.iter() {
             let room = limit.saturating_sub(*chars);
@@ -70,14 +47,13 @@ impl Kept {
 
     /// Keeps what an execution brought; gives what the engine may know of it. Of one that was stopped the output so
     /// far is kept too (X10).
-    pub(crate) fn executed(&mut self, call: CallId, end: End, stopped: bool) -> Executed {
+    pub fn executed(&mut self, call: CallId, end: Executed, stopped: bool) -> Executed {
         let so_far = self.pieces.remove(&call).unwrap_or_default().parts;
-        let told = end.told();
         let failure = |text: &machine_core::Text, told: Executed| {
             let output = so_far.iter().cloned().chain([Part::text(text.clone())]).collect();
             (ToolResult { is_error: true, output, ..ToolResult::default() }, told)
         };
-        let (kept, told) = match told {
+        let (kept, told) = match end {
             Executed::Done(result) => {
                 let output = match stopped && result.is_error {
                     true => so_far.into_iter().chain(result.output.iter().cloned()).collect(),
@@ -99,7 +75,7 @@ impl Kept {
 
     /// What the finalizer of this call gets; none if it died with another process. What never ran, and what brought
     /// nothing, has nothing to lose.
-    pub(crate) fn take(
+    pub fn take(
         &mut self,
         call: CallId,
         outcome: &Outcome,
@@ -121,7 +97,7 @@ impl Kept {
     }
 
     /// Nobody will finalize it: it was answered without its output.
-    pub(crate) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.result = None;
     }
 }

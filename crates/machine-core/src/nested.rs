@@ -1,0 +1,33 @@
+//! An agent in a call of another one: its end is told as it was (H04).
+use alloc::format;
+use alloc::string::String;
+
+use crate::event::{EndReason, TurnEnd};
+use crate::history::History;
+use crate::message::Message;
+use crate::outcome::ToolResult;
+
+/// What an agent said in a turn, and how that turn ended if it is not simply done: the result of the call that ran it.
+/// Only a completed turn is a success.
+pub fn report(end: &TurnEnd, history: &History) -> ToolResult {
+    let said = history.iter().rev().take_while(|entry| entry.turn == Some(end.turn)).find_map(|entry| {
+        matches!(entry.message, Message::Assistant { .. })
+            .then(|| entry.message.text())
+            .filter(|text| !text.is_empty())
+    });
+    match (&end.reason, said) {
+        (EndReason::Completed { .. }, said) => ToolResult::text(said.unwrap_or_default()),
+        (reason, None) => ToolResult::error(format!("The agent did not finish: {}.", told(reason))),
+        (reason, Some(said)) => {
+            ToolResult::error(format!("The agent did not finish: {}. Its last words: {said}", told(reason)))
+        }
+    }
+}
+
+fn told(reason: &EndReason) -> String {
+    match reason {
+        EndReason::Failed(error) => format!("failed, {error}"),
+        EndReason::Blocked(why) => format!("blocked, {why}"),
+        other => other.name().replace('_', " "),
+    }
+}

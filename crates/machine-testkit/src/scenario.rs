@@ -1,0 +1,193 @@
+//! Scenario files: a story of an agent as data, played by the simulator and by the real host, and judged by what the
+//! file expects. For our own faults and for the regression tests of hosts. `docs/scenarios.md` has the format.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`file`], [`expect`] | the keys of a file |
+//! | [`load`] | reading one, and what is wrong with it |
+//! | [`words`] | entries, events and ends as short lines |
+//! | [`played`] | what came out of a run |
+//! | [`judge`] | what was expected and did not come |
+//! | `cast`, `says` | one agent's script while it is played; what it says |
+//! | `simulated`, `actor` | the driver without a runtime |
+//! | `hosted` | the driver on the real host (feature `tokio`) |
+pub(crate) mod actor;
+pub(crate) mod cast;
+pub mod expect;
+pub mod file;
+#[cfg(feature = "tokio")]
+pub(crate) mod hosted;
+pub mod judge;
+pub mod load;
+pub mod loose;
+pub(crate) mod phases;
+pub mod played;
+pub(crate) mod says;
+pub(crate) mod simulated;
+pub(crate) mod trace;
+pub mod words;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use machine_core::config::{Config, ConfigError, Questions};
+
+use crate::scenario::expect::Expect;
+use crate::scenario::file::{File, Place, Role};
+use crate::scenario::judge::{Missed, judge};
+use crate::scenario::played::{Cue, Look, Played};
+use crate::sim::Phase;
+
+/// A scenario that was read and is sound.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Where it was read.
+    pub path: PathBuf,
+    /// What it says.
+    pub file: File,
+    main: Arc<Role>,
+}
+
+/// Why a scenario could not be played to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// A configuration is nonsense.
+    #[error("{}config.{error}", place(agent))]
+    Config {
+        /// Whose; empty for the first agent.
+        agent: String,
+        /// What is wrong.
+        error: ConfigError,
+    },
+    /// It does not come to rest.
+    #[error("it is not at rest after {0} inputs")]
+    Restless(usize),
+    /// The real host could not play it.
+    #[error("the host: {0}")]
+    Host(String),
+}
+
+impl Fault {
+    pub(crate) fn config(agent: &str, error: &ConfigError) -> Self {
+        Self::Config { agent: agent.to_owned(), error: error.clone() }
+    }
+}
+
+fn place(agent: &str) -> String {
+    if agent.is_empty() { String::new() } else { format!("agents.{agent}.") }
+}
+
+/// What a scenario showed.
+#[derive(Debug)]
+pub struct Verdict {
+    /// What was expected and did not come; empty: it passed.
+    pub missed: Vec<Missed>,
+    /// Inputs, transitions, events and asks of the simulated run.
+    pub trace: Vec<String>,
+    /// What came out of the simulated run.
+    pub played: Played,
+}
+
+impl Scenario {
+    pub(crate) fn new(path: PathBuf, file: File) -> Self {
+        let main = Role {
+            standalone: true,
+            config: file.config.clone(),
+            model: file.model.clone(),
+            model_then: file.model_then.clone(),
+            calls: file.calls.clone(),
+            hooks: file.hooks.clone(),
+        };
+        Self { path, file, main: Arc::new(main) }
+    }
+
+    /// Plays it on the simulator and judges it.
+    ///
+    /// # Errors
+    /// It cannot be played.
+    pub fn simulate(&self) -> Result<Verdict, Fault> {
+        let played = simulated::play(self)?;
+        let missed = judge(self, &played);
+        Ok(Verdict { missed, trace: played.trace.clone(), played })
+    }
+
+    /// Plays it on the simulator and on the real host with paused time, and judges both: each must bring what is
+    /// expected, and they must bring the same.
+    ///
+    /// # Errors
+    /// It cannot be played.
+    #[cfg(feature = "tokio")]
+    pub fn run(&self) -> Result<Verdict, Fault> {
+        let mut verdict = self.simulate()?;
+        let hosted = hosted::play(self)?;
+        if verdict.missed.is_empty() {
+            let missed = judge(self, &hosted);
+            verdict.missed.extend(missed.into_iter().map(Missed::on_the_host));
+            verdict.missed.extend(judge::differences(&verdict.played, &hosted));
+        }
+        Ok(verdict)
+    }
+
+    /// A role, with the configuration that follows from its script.
+    pub(crate) fn role(&self, name: &str) -> (Arc<Role>, Config) {
+        let role = match self.file.agents.get(name) {
+            Some(role) if !name.is_empty() => Arc::new(role.clone()),
+            _ => self.main.clone(),
+        };
+        let mut config = role.config.clone();
+        if config.request.tools.is_empty() {
+            config.request.tools = role.tools().into();
+        }
+        config.ask = Questions {
+            screen: role.hooks.screen.is_some(),
+            gate: role.hooks.gate.is_some(),
+            recover: role.hooks.recover.is_some(),
+            stop: role.hooks.stop.is_some(),
+            finalize: role.finalizes(),
+            timeout_ms: config.ask.timeout_ms,
+        };
+        (role, config)
+    }
+
+    /// Agents besides the first that are there from the start.
+    pub(crate) fn standalone(&self) -> impl Iterator<Item = &str> {
+        self.file.agents.iter().filter(|(_, role)| role.standalone).map(|(name, _)| &**name)
+    }
+
+    pub(crate) fn model_limit(&self) -> Option<u32> {
+        self.file.model_limit
+    }
+
+    /// What is done and looked at, and when.
+    pub(crate) fn cues(&self) -> Vec<(u64, Phase, Cue)> {
+        let mut cues = Vec::new();
+        for moment in self.file.timeline.iter().map(|moment| &moment.value) {
+            let agent = moment.agent.clone().unwrap_or_default();
+            cues.push((moment.at, phases::verbs(moment.order), Cue::Do { agent, moment: moment.clone() }));
+        }
+        let look = |agent: &str, expect: &Expect| -> Vec<_> {
+            let looks =
+                expect.states.iter().map(|state| Look { at: state.value.at, order: state.value.order });
+            let cue = |look: Look| {
+                (look.at, phases::looks(look.order), Cue::Look { agent: agent.to_owned(), look })
+            };
+            looks.map(cue).collect()
+        };
+        cues.extend(look("", &self.file.expect.value));
+        for (agent, expect) in &self.file.expect.value.agents {
+            cues.extend(look(agent, &expect.value));
+        }
+        cues
+    }
+}
+
+impl Place {
+    /// Its name in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Between => "between",
+            Self::Last => "last",
+        }
+    }
+}

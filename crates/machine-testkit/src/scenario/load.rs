@@ -1,0 +1,286 @@
+//! Reading a scenario file, and what is wrong with it: each mistake is named with its place.
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_saphyr::{Location, Spanned, UserMessageFormatter};
+
+use crate::scenario::Scenario;
+use crate::scenario::expect::Expect;
+use crate::scenario::file::{Call, Ends, File, Moment, Prepare, Reply, Role, Verb};
+use crate::scenario::loose::{Many, Short};
+use crate::scenario::words::unknown_event;
+
+/// The largest file that is read, in bytes.
+const MAX_FILE: usize = 16 << 20;
+
+/// Why a file is no scenario. One line that names the file.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{}:{line}:{column}: {problem}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The column, from 1.
+        column: u64,
+        /// What is wrong there.
+        problem: String,
+    },
+}
+
+/// A mistake and its place.
+type Mistake = (Location, String);
+
+impl Scenario {
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        let failed = |source| LoadError::Read { path: path.to_owned(), source };
+        let size = std::fs::metadata(path).map_err(failed)?.len();
+        if size > MAX_FILE as u64 {
+            return Err(failed(io::Error::other(format!("larger than {MAX_FILE} bytes"))));
+        }
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads a scenario from a text; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, LoadError> {
+        let malformed = |(at, problem): Mistake| LoadError::Malformed {
+            path: path.to_owned(),
+            line: at.line(),
+            column: at.column(),
+            problem,
+        };
+        let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+        let file: File = serde_saphyr::from_str_with_options(text, options)
+            .map_err(|error| malformed((error.location().unwrap_or(Location::UNKNOWN), problem(&error))))?;
+        check(&file).map_err(malformed)?;
+        Ok(Self::new(path.to_owned(), file))
+    }
+}
+
+/// What the reader says, on one line and without the place, which the error names already.
+fn problem(error: &serde_saphyr::Error) -> String {
+    let text = error.without_snippet().render_with_formatter(&UserMessageFormatter);
+    let text = text.replace(['\r', '\n'], " ");
+    let place = error.location().map(|at| format!(" at line {}, column {}", at.line(), at.column()));
+    place.and_then(|place| text.strip_suffix(&place)).unwrap_or(&text).to_owned()
+}
+
+/// What a file may not say although it can be read.
+fn check(file: &File) -> Result<(), Mistake> {
+    let main = (&file.model, &file.model_then, &file.calls);
+    let roles = file.agents.values().map(|role| (&role.model, &role.model_then, &role.calls));
+    for (model, then, calls) in std::iter::once(main).chain(roles) {
+        for reply in model.iter().chain(then) {
+            reply_is_one(reply)?;
+        }
+        for (label, behaviours) in calls {
+            let at = behaviours.referenced;
+            let made =
+                model.iter().chain(then).any(|reply| reply.value.calls.iter().any(|call| call == label));
+            if !made {
+                return Err((at, format!("the call `{label}` is never made: no reply of the model has it")));
+            }
+            call_is_sound(label, at, &behaviours.value, file)?;
+        }
+    }
+    timeline(file)?;
+    expectations(&file.expect.value, file)?;
+    for (agent, expect) in &file.expect.value.agents {
+        if !expect.value.agents.is_empty() {
+            let nested = format!("write the expectations of agents below `{agent}` as `{agent}/NAME`");
+            return Err((expect.referenced, nested));
+        }
+        expectations(&expect.value, file)?;
+    }
+    Ok(())
+}
+
+fn reply_is_one(Spanned { value: reply, referenced: at, .. }: &Spanned<Reply>) -> Result<(), Mistake> {
+    let Reply { thinking, text, calls: _, pieces, takes, finish, raw: _, usage: _, fail, silent, panics } =
+        reply;
+    let ends = [
+        ("finish", finish.is_some()),
+        ("fail", fail.is_some()),
+        ("silent", *silent),
+        ("panics", panics.is_some()),
+    ];
+    only_one(*at, "a reply ends once", &ends)?;
+    let whole = thinking.is_some() || text.is_some();
+    only_one(
+        *at,
+        "a reply says its text once",
+        &[("pieces", !pieces.is_empty()), ("text or thinking", whole)],
+    )?;
+    if pieces.windows(2).any(|two| two[1].at < two[0].at) {
+        return Err((*at, "a piece comes before the one above it: `at` must not go back".into()));
+    }
+    match (pieces.last(), takes) {
+        (Some(last), Some(takes)) if last.at > *takes => {
+            Err((*at, format!("a piece at {} comes after the end at {takes}", last.at)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn call_is_sound(label: &str, at: Location, calls: &Many<Call>, file: &File) -> Result<(), Mistake> {
+    if calls.0.is_empty() {
+        return Err((at, format!("`{label}` says nothing: leave it out")));
+    }
+    if label.contains('#') {
+        return Err((at, format!("`{label}`: `#` stands in the names of repeated calls")));
+    }
+    for call in &calls.0 {
+        if call.plan.access != machine_core::access::Access::All {
+            return Err((at, format!("`{label}`: write `access` beside `plan`, not in it")));
+        }
+        if !call.result.output.is_empty() || call.result.is_error {
+            return Err((at, format!("`{label}`: write the output and whether it failed as `ends`")));
+        }
+        if let Some(Ends::Agent(delegate)) = &call.ends
+            && !file.agents.contains_key(&delegate.role)
+        {
+            let known: Vec<_> = file.agents.keys().map(|role| &**role).collect();
+            return Err((
+                at,
+                format!("there is no role `{}`; `agents` has: {}", delegate.role, known.join(", ")),
+            ));
+        }
+        if let (Some(Prepare::Unknown), Some(_)) = (&call.prepare, &call.ends) {
+            return Err((at, format!("`{label}` is unknown, so it cannot end")));
+        }
+        if let Some(hook) = &call.finalize {
+            one_answer(at, hook.says.is_some(), hook.fails.is_some(), hook.panics.is_some(), hook.hangs)?;
+        }
+    }
+    Ok(())
+}
+
+fn one_answer(at: Location, says: bool, fails: bool, panics: bool, hangs: bool) -> Result<(), Mistake> {
+    let ways = [("says", says), ("fails", fails), ("panics", panics), ("hangs", hangs)];
+    only_one(at, "a hook does one thing", &ways)
+}
+
+fn only_one(at: Location, rule: &str, keys: &[(&str, bool)]) -> Result<(), Mistake> {
+    let there: Vec<_> = keys.iter().filter(|(_, there)| *there).map(|(key, _)| format!("`{key}`")).collect();
+    if there.len() > 1 {
+        return Err((at, format!("{rule}, but here are {}", there.join(" and "))));
+    }
+    Ok(())
+}
+
+fn timeline(file: &File) -> Result<(), Mistake> {
+    let mut last = 0;
+    for Spanned { value: moment, referenced: at, .. } in &file.timeline {
+        let Moment { at: tick, order: _, agent, verbs } = moment;
+        if *tick < last {
+            let past = format!(
+                "tick {tick} is in the past: the moment above is at {last}; write the timeline in order"
+            );
+            return Err((*at, past));
+        }
+        last = *tick;
+        if verbs.0.is_empty() {
+            return Err((*at, "nothing is done".into()));
+        }
+        let role = match agent {
+            Some(agent) => match role_of(agent, file) {
+                Some(role) => Some(role),
+                None => return Err((*at, format!("there is no agent `{agent}`"))),
+            },
+            None => None,
+        };
+        let labels = labels(file, role);
+        for verb in &verbs.0 {
+            if let Some(call) = call_of(verb)
+                && !labels.contains(&call.split('#').next().unwrap_or(call))
+            {
+                return Err((
+                    *at,
+                    format!("the call `{call}` is never made; the calls are: {}", labels.join(", ")),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The call that a verb is about.
+fn call_of(verb: &Verb) -> Option<&str> {
+    match verb {
+        Verb::Declare(declares) => Some(&declares.call),
+        Verb::Cancel(Short(cancels)) => Some(&cancels.call),
+        Verb::Deny(denies) => Some(&denies.call),
+        Verb::Consume(call) | Verb::Approve(call) | Verb::Expire(call) => Some(call),
+        Verb::Submit(_) | Verb::Join(_) | Verb::Steer(_) | Verb::Notify(_) | Verb::Inject(_) => None,
+        Verb::Remind(_) | Verb::Withdraw(_) | Verb::Replace(_) | Verb::Abort(_) => None,
+        Verb::Pause | Verb::Resume | Verb::Maintain | Verb::Configure(_) | Verb::Close => None,
+    }
+}
+
+/// The labels of the calls that a model makes.
+fn labels<'f>(file: &'f File, role: Option<&'f Role>) -> Vec<&'f str> {
+    let (model, then) = role.map_or((&file.model, &file.model_then), |role| (&role.model, &role.model_then));
+    model.iter().chain(then).flat_map(|reply| &reply.value.calls).map(|label| &**label).collect()
+}
+
+/// The role of an agent: its own name if it stands alone, else that of the call that opens it.
+fn role_of<'f>(agent: &str, file: &'f File) -> Option<&'f Role> {
+    if let Some(role) = file.agents.get(agent).filter(|role| role.standalone) {
+        return Some(role);
+    }
+    let mut calls = &file.calls;
+    let mut role = None;
+    for name in agent.split('/') {
+        let label = name.split('#').next().unwrap_or(name);
+        let behaviours = &calls.get(label)?.value.0;
+        let delegate = behaviours.iter().find_map(|call| match &call.ends {
+            Some(Ends::Agent(delegate)) => Some(delegate),
+            _ => None,
+        })?;
+        role = file.agents.get(&delegate.role);
+        calls = &role?.calls;
+    }
+    role
+}
+
+fn expectations(expect: &Expect, file: &File) -> Result<(), Mistake> {
+    let patterns = expect.events.iter().chain(&expect.never);
+    let patterns = patterns.map(|pattern| (&*pattern.value, pattern.referenced));
+    let counted = expect.counts.iter().map(|(pattern, count)| (&**pattern, count.referenced));
+    for (pattern, at) in patterns.chain(counted) {
+        let line = match pattern.strip_prefix('@') {
+            None => pattern,
+            Some(rest) => match rest.split_once(' ') {
+                Some((time, line)) if time.parse::<u64>().is_ok() => line,
+                _ => return Err((at, format!("`{pattern}`: after `@` comes a tick and a blank"))),
+            },
+        };
+        if let Some(problem) = unknown_event(line.split(' ').next().unwrap_or_default()) {
+            return Err((at, problem));
+        }
+    }
+    for (agent, expect) in &expect.agents {
+        if role_of(agent, file).is_none() {
+            return Err((expect.referenced, format!("there is no agent `{agent}`")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! The order of things within one tick.
+use crate::scenario::file::Place;
+use crate::sim::Phase;
+
+/// What is said at once, in answer to what just happened.
+pub(crate) const AT_ONCE: Phase = Phase(0);
+/// Timers of the engine, and hooks whose time is up.
+pub(crate) const TIMERS: Phase = Phase(3);
+/// What model, calls and hooks bring after a while.
+pub(crate) const ANSWERS: Phase = Phase(6);
+
+/// What somebody does.
+pub(crate) fn verbs(place: Place) -> Phase {
+    Phase(match place {
+        Place::First => 1,
+        Place::Between => 4,
+        Place::Last => 7,
+    })
+}
+
+/// A look at the states, after what is done at the same place.
+pub(crate) fn looks(place: Place) -> Phase {
+    Phase(verbs(place).0 + 1)
+}
