@@ -10,6 +10,6 @@ pub use machine_host::{
     Agent, ApproveQuestion, BeforeCall, BoxError, BoxFuture, CallQuestion, CommandError, Editor, Events,
     FinalizeQuestion, Fleet, GateQuestion, HookFuture, Hooks, Journal, Lagged, Model, ModelOut, Place,
     PromptError, RecoverQuestion, Reject, Say, ScreenQuestion, Seen, StopQuestion, Tool, ToolCx, ToolError,
-    Wants, tool,
+    WallClock, Wants, tool,
 };
 pub use machine_journal::MemoryJournal;

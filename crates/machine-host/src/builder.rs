@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::chain::Chain;
+use crate::clock::WallClock;
 use crate::closures::{OnApprove, OnCall, OnFinalize, OnGate, OnMaintain, OnRecover, OnScreen, OnStop};
 use crate::cx::ToolCx;
 use crate::editor::Editor;
@@ -41,6 +42,7 @@ pub struct AgentBuilder {
     parked: Option<Parked>,
     parent: Option<Parent>,
     rest_after: Duration,
+    clock: WallClock,
     watch_buffer: usize,
 }
 
@@ -75,6 +77,7 @@ impl AgentBuilder {
             parked: None,
             parent: None,
             rest_after: Duration::from_secs(1),
+            clock: WallClock::system(),
             watch_buffer: BEHIND,
         }
     }
@@ -231,6 +234,11 @@ impl AgentBuilder {
         Self { rest_after, ..self }
     }
 
+    /// What the agent takes for the time of day. Default: the system's time.
+    pub fn clock(self, clock: WallClock) -> Self {
+        Self { clock, ..self }
+    }
+
     /// How many events a watcher may fall behind before it misses some (E04). Default: 1,024. Room for as many is held
     /// while somebody watches.
     pub fn watch_buffer(self, events: usize) -> Self {
@@ -267,6 +275,7 @@ impl AgentBuilder {
             parked,
             parent,
             rest_after,
+            clock,
             watch_buffer: _,
         } = self;
         let model = model.ok_or(OpenError::NoModel)?;
@@ -286,7 +295,7 @@ impl AgentBuilder {
         let branch = branch
             .unwrap_or_else(|| random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x)));
         let parent = parent.map(|parent| parent.call);
-        let parts = Arc::new(Parts { model, tools, chain, rest_after, parent, inside });
+        let parts = Arc::new(Parts { model, tools, chain, rest_after, clock, parent, inside });
         Ok((Opening { config: Arc::new(config), branch, parts }, Found { journal, parked }))
     }
 }

@@ -60,7 +60,8 @@
 //! | `driver` | the loop: what comes in and what it becomes |
 //! | `spine` | one input in the order of J02: append, handle, sync, leave |
 //! | `errands`, `carrier` | an ask becomes work; work is joined |
-//! | `timers`, `waiters`, `watch`, `kept`, `spans` | time; who waits; who watches; output before its finalizer; the log |
+//! | `timers`, `clock`, `waiters`, `watch` | what is due; what time it is; who waits; who watches |
+//! | `kept`, `spans` | output before its finalizer; the log |
 //! | `model`, `tool`, `typed`, `schema`, `cx` | the model; tools, from a closure too; their arguments; what they see |
 //! | `hooks`, `chain`, `closures`, `editor` | hooks, in order, from a closure too; how they edit history |
 //! | `journal` | where records go |
@@ -72,6 +73,7 @@ mod agent;
 mod builder;
 mod carrier;
 mod chain;
+mod clock;
 mod closures;
 mod cx;
 mod driver;
@@ -101,6 +103,7 @@ mod watch;
 
 pub use agent::Agent;
 pub use builder::AgentBuilder;
+pub use clock::WallClock;
 pub use cx::{Stopped, ToolCx};
 pub use editor::Editor;
 pub use error::{BoxError, CommandError, OpenError, PromptError};

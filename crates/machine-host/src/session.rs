@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::chain::Chain;
+use crate::clock::WallClock;
 use crate::inside::Inside;
 use crate::journal::Log;
 use crate::model::Model;
@@ -33,6 +34,7 @@ pub(crate) struct Parts {
     pub(crate) chain: Chain,
     /// How long nothing must happen before the driver ends and the agent is a value again (H06).
     pub(crate) rest_after: Duration,
+    pub(crate) clock: WallClock,
     /// The call of another agent in which this one works (H04).
     pub(crate) parent: Option<CancellationToken>,
     pub(crate) inside: Inside,

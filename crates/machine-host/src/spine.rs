@@ -11,12 +11,13 @@ use machine_core::input::{Input, Refused};
 use tokio::sync::mpsc;
 
 use crate::carrier::Carrier;
+use crate::clock::Clock;
 use crate::errands::Around;
 use crate::kept::Kept;
 use crate::model::Inward;
 use crate::session::Session;
 use crate::spans::Spans;
-use crate::timers::{Clock, Due, Timers};
+use crate::timers::{Due, Timers};
 use crate::waiters::{Reply, Waiters};
 
 /// Pieces on their way to a driver; who sends more waits.
@@ -43,13 +44,13 @@ impl Spine {
         Self {
             carrier: Carrier::new(session.parts.inside.clone()),
             spans: Spans::of(&session.engine),
+            clock: Clock::start(session.parts.clock),
             session,
             timers: Timers::default(),
             waiters: Waiters::default(),
             kept: Kept::default(),
             pieces,
             to,
-            clock: Clock::start(),
             out: Out::default(),
         }
     }
@@ -78,7 +79,7 @@ impl Spine {
         if let Some(reply) = reply {
             self.waiters.accept(reply, running);
         }
-        self.tell();
+        self.tell(at);
         self.acts_leave();
     }
 
@@ -107,13 +108,13 @@ impl Spine {
     /// follows is true in memory only.
     fn fault(&mut self, cause: Text, reply: Option<Reply>) {
         refuse(reply, Refused::Faulted(cause.clone()));
-        let fault = Input::Fault { cause };
+        let (fault, at) = (Input::Fault { cause }, self.clock.now());
         if let Ok(admitted) = self.session.engine.admit(&fault) {
-            self.session.engine.handle(self.clock.now(), admitted, &mut self.out);
+            self.session.engine.handle(at, admitted, &mut self.out);
         }
         self.leave_at_once();
         self.out.acts.clear();
-        self.tell();
+        self.tell(at);
     }
 
     /// Deltas and progress need not be durable before they are seen; what is lost with them is said again.
@@ -141,7 +142,7 @@ impl Spine {
         self.out.acts = acts;
     }
 
-    fn tell(&mut self) {
+    fn tell(&mut self, at: u64) {
         let Session { engine, log, recorder, finalize, .. } = &mut self.session;
         for event in self.out.events.drain(..) {
             if let Event::TurnStarted { .. } = event {
@@ -149,7 +150,7 @@ impl Spine {
             }
             self.spans.see(&event);
             self.waiters.see(&event, engine);
-            recorder.tell(event, log.broken().is_none());
+            recorder.tell(at, event, log.broken().is_none());
         }
         self.waiters.look(engine);
     }
