@@ -4,32 +4,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use machine_core::Text;
-use machine_core::ask::{Approval, Gated, Recovery, Screened, StopVerdict};
 use machine_core::config::{Config, Settings, ToolSpec};
-use machine_core::outcome::ToolResult;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::chain::Chain;
 use crate::clock::WallClock;
-use crate::closures::{OnApprove, OnCall, OnFinalize, OnGate, OnMaintain, OnRecover, OnScreen, OnStop};
 use crate::cx::ToolCx;
-use crate::editor::Editor;
-use crate::error::{BoxError, OpenError};
-use crate::hooks::{
-    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, Hooks, RecoverQuestion,
-    ScreenQuestion, StopQuestion,
-};
+use crate::error::OpenError;
 use crate::inside::Inside;
 use crate::journal::Journal;
 use crate::model::Model;
 use crate::open::open;
+use crate::order::Added;
 use crate::say::random;
 use crate::session::Parked;
 use crate::session::Parts;
 use crate::slot::Slot;
 use crate::tool::Tool;
 use crate::watch::{BEHIND, Events, Watch};
+use crate::watchers::Watchers;
 
 /// Describes an agent: a model, tools, hooks, a journal, limits. [`Agent::builder`] begins one.
 pub struct AgentBuilder {
@@ -37,7 +31,7 @@ pub struct AgentBuilder {
     branch: Option<u32>,
     model: Option<Arc<dyn Model>>,
     tools: Vec<(Arc<dyn Tool>, bool)>,
-    chain: Chain,
+    pub(crate) hooks: Added,
     journal: Option<Box<dyn Journal>>,
     parked: Option<Parked>,
     parent: Option<Parent>,
@@ -72,7 +66,7 @@ impl AgentBuilder {
             branch: None,
             model: None,
             tools: Vec::new(),
-            chain: Chain::default(),
+            hooks: Added::default(),
             journal: None,
             parked: None,
             parent: None,
@@ -119,85 +113,6 @@ impl AgentBuilder {
     pub fn hidden_tool(mut self, tool: impl Tool) -> Self {
         self.tools.push((Arc::new(tool), false));
         self
-    }
-
-    /// Hooks; their order is the order of the chain (H01).
-    pub fn hooks(mut self, hooks: impl Hooks) -> Self {
-        self.chain.add(Arc::new(hooks));
-        self
-    }
-
-    /// A hook: [`Hooks::screen`].
-    pub fn screen<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(ScreenQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Screened, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnScreen(hook))
-    }
-
-    /// A hook: [`Hooks::gate`].
-    pub fn gate<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(GateQuestion, Editor) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Gated, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnGate(hook))
-    }
-
-    /// A hook: [`Hooks::recover`].
-    pub fn recover<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(RecoverQuestion, Editor) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Recovery, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnRecover(hook))
-    }
-
-    /// A hook: [`Hooks::before_call`].
-    pub fn before_call<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(CallQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<BeforeCall, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnCall(hook))
-    }
-
-    /// A hook that decides every approval: [`Hooks::approve`]. Without one an approval waits for
-    /// [`Agent::decide`].
-    pub fn approve<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(ApproveQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Approval> + Send + 'static,
-    {
-        self.hooks(OnApprove(hook))
-    }
-
-    /// A hook: [`Hooks::finalize`].
-    pub fn finalize<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(FinalizeQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<ToolResult, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnFinalize(hook))
-    }
-
-    /// A hook: [`Hooks::stop`].
-    pub fn stop<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(StopQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<StopVerdict, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnStop(hook))
-    }
-
-    /// A hook: [`Hooks::maintain`].
-    pub fn maintenance<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(u32, Editor) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
-    {
-        self.hooks(OnMaintain(hook))
     }
 
     /// Limits and policies. What the builder knows better (tools, questions) it overwrites.
@@ -270,17 +185,18 @@ impl AgentBuilder {
             branch,
             model,
             tools,
-            chain,
+            hooks,
             journal,
             parked,
             parent,
             rest_after,
             clock,
-            watch_buffer: _,
+            watch_buffer,
         } = self;
         let model = model.ok_or(OpenError::NoModel)?;
         let (offered, tools) = table(tools)?;
         config.request.tools = offered;
+        let chain = Chain::of(hooks.in_order()?);
         config.ask = chain.questions(config.ask.timeout_ms);
         let inside = match &parent {
             Some(parent) => Inside::below(Some(&parent.inside)),
@@ -295,7 +211,8 @@ impl AgentBuilder {
         let branch = branch
             .unwrap_or_else(|| random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x)));
         let parent = parent.map(|parent| parent.call);
-        let parts = Arc::new(Parts { model, tools, chain, rest_after, clock, parent, inside });
+        let watchers = Watchers::of(chain.hooks(), inside.clone(), watch_buffer);
+        let parts = Arc::new(Parts { model, tools, chain, watchers, rest_after, clock, parent, inside });
         Ok((Opening { config: Arc::new(config), branch, parts }, Found { journal, parked }))
     }
 }

@@ -63,7 +63,8 @@
 //! | `timers`, `clock`, `waiters`, `watch` | what is due; what time it is; who waits; who watches |
 //! | `kept`, `spans` | output before its finalizer; the log |
 //! | `model`, `tool`, `typed`, `schema`, `cx` | the model; tools, from a closure too; their arguments; what they see |
-//! | `hooks`, `chain`, `closures`, `editor` | hooks, in order, from a closure too; how they edit history |
+//! | `hooks`, `order`, `chain`, `watchers` | hooks; which comes first; those that decide, those that watch |
+//! | `hooking`, `closures`, `editor` | how they are given; a hook from a closure; how hooks edit history |
 //! | `journal` | where records go |
 //! | `nested`, `inside` | an agent in a call of another; what would wait for itself |
 //! | `fleet` | many agents by key |
@@ -81,6 +82,7 @@ mod editor;
 mod errands;
 mod error;
 mod fleet;
+mod hooking;
 mod hooks;
 mod inside;
 mod journal;
@@ -88,6 +90,7 @@ mod kept;
 mod model;
 mod nested;
 mod open;
+mod order;
 mod say;
 mod schema;
 mod session;
@@ -100,17 +103,18 @@ mod typed;
 mod unwind;
 mod waiters;
 mod watch;
+mod watchers;
 
 pub use agent::Agent;
 pub use builder::AgentBuilder;
 pub use clock::WallClock;
 pub use cx::{Stopped, ToolCx};
 pub use editor::Editor;
-pub use error::{BoxError, CommandError, OpenError, PromptError};
+pub use error::{BoxError, CommandError, HooksError, OpenError, PromptError};
 pub use fleet::Fleet;
 pub use hooks::{
-    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookFuture, Hooks,
-    RecoverQuestion, ScreenQuestion, StopQuestion, Wants,
+    ApproveQuestion, BeforeCall, CallQuestion, EndedStep, EndedTurn, FinalizeQuestion, GateQuestion,
+    HookFuture, Hooks, RecoverQuestion, ScreenQuestion, SessionQuestion, StopQuestion, Wants,
 };
 pub use journal::Journal;
 pub use model::{BoxFuture, Model, ModelOut};

@@ -15,6 +15,7 @@ use crate::journal::Log;
 use crate::model::Model;
 use crate::tool::Tool;
 use crate::watch::Recorder;
+use crate::watchers::Watchers;
 
 /// All that is left of an agent while nothing runs.
 pub(crate) struct Session {
@@ -32,6 +33,7 @@ pub(crate) struct Parts {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) tools: BTreeMap<Text, Arc<dyn Tool>>,
     pub(crate) chain: Chain,
+    pub(crate) watchers: Watchers,
     /// How long nothing must happen before the driver ends and the agent is a value again (H06).
     pub(crate) rest_after: Duration,
     pub(crate) clock: WallClock,

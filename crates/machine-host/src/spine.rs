@@ -143,12 +143,13 @@ impl Spine {
     }
 
     fn tell(&mut self, at: u64) {
-        let Session { engine, log, recorder, finalize, .. } = &mut self.session;
+        let Session { engine, log, recorder, finalize, parts } = &mut self.session;
         for event in self.out.events.drain(..) {
             if let Event::TurnStarted { .. } = event {
                 *finalize = engine.config().ask.finalize;
             }
             self.spans.see(&event);
+            parts.watchers.see(&event, engine, self.spans.agent());
             self.waiters.see(&event, engine);
             recorder.tell(at, event, log.broken().is_none());
         }
