@@ -9,7 +9,7 @@ pub use machine_core::usage::Usage;
 pub use machine_host::{
     Agent, ApproveQuestion, BeforeCall, BoxError, BoxFuture, CallQuestion, CommandError, Editor, EndedStep,
     EndedTurn, Events, FinalizeQuestion, Fleet, GateQuestion, HookFuture, Hooks, Journal, Lagged, Model,
-    ModelOut, Place, PromptError, RecoverQuestion, Reject, Say, ScreenQuestion, Seen, SessionQuestion,
-    StopQuestion, Tool, ToolCx, ToolError, WallClock, Wants, tool,
+    ModelLimit, ModelOut, Place, PromptError, RecoverQuestion, Reject, Say, ScreenQuestion, Seen,
+    SessionQuestion, StopQuestion, Tool, ToolCx, ToolError, WallClock, Wants, tool,
 };
 pub use machine_journal::MemoryJournal;

@@ -14,6 +14,7 @@ use crate::cx::ToolCx;
 use crate::error::OpenError;
 use crate::inside::Inside;
 use crate::journal::Journal;
+use crate::limit::ModelLimit;
 use crate::model::Model;
 use crate::open::open;
 use crate::order::Added;
@@ -30,6 +31,7 @@ pub struct AgentBuilder {
     config: Config,
     branch: Option<u32>,
     model: Option<Arc<dyn Model>>,
+    limit: Option<ModelLimit>,
     tools: Vec<(Arc<dyn Tool>, bool)>,
     pub(crate) hooks: Added,
     journal: Option<Box<dyn Journal>>,
@@ -44,6 +46,7 @@ struct Parent {
     call: CancellationToken,
     grace: Duration,
     inside: Inside,
+    limit: Option<ModelLimit>,
 }
 
 /// What is opened, besides its journal.
@@ -65,6 +68,7 @@ impl AgentBuilder {
             config: Config::default(),
             branch: None,
             model: None,
+            limit: None,
             tools: Vec::new(),
             hooks: Added::default(),
             journal: None,
@@ -90,6 +94,12 @@ impl AgentBuilder {
     /// The same, shared with other agents.
     pub fn shared_model(self, model: Arc<dyn Model>) -> Self {
         Self { model: Some(model), ..self }
+    }
+
+    /// How many model requests may stream at once, over all agents that share this limit (H05). Default: that of the
+    /// parent, for a [`child_of`](Self::child_of) another; else none.
+    pub fn model_limit(self, limit: ModelLimit) -> Self {
+        Self { limit: Some(limit), ..self }
     }
 
     /// What the model is asked for besides history: its name, its settings.
@@ -140,7 +150,8 @@ impl AgentBuilder {
     /// The agent works in this call of another one: when the call is stopped, so is whatever runs here, within half of
     /// the call's grace, so that its end can still be told (H04).
     pub fn child_of(self, cx: &ToolCx) -> Self {
-        let parent = Parent { call: cx.token().clone(), grace: cx.grace() / 2, inside: cx.inside().clone() };
+        let (inside, limit) = (cx.inside().clone(), cx.limit().cloned());
+        let parent = Parent { call: cx.token().clone(), grace: cx.grace() / 2, inside, limit };
         Self { parent: Some(parent), ..self }
     }
 
@@ -184,6 +195,7 @@ impl AgentBuilder {
             mut config,
             branch,
             model,
+            limit,
             tools,
             hooks,
             journal,
@@ -210,9 +222,14 @@ impl AgentBuilder {
         // A branch is a label, not a count: which 32 bits of the random number it gets does not matter.
         let branch = branch
             .unwrap_or_else(|| random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x)));
+        let limit = limit.or_else(|| parent.as_ref().and_then(|parent| parent.limit.clone()));
+        if limit.as_ref().is_some_and(|limit| limit.most() == 0) {
+            return Err(OpenError::NoRequests);
+        }
         let parent = parent.map(|parent| parent.call);
         let watchers = Watchers::of(chain.hooks(), inside.clone(), watch_buffer);
-        let parts = Arc::new(Parts { model, tools, chain, watchers, rest_after, clock, parent, inside });
+        let parts =
+            Arc::new(Parts { model, limit, tools, chain, watchers, rest_after, clock, parent, inside });
         Ok((Opening { config: Arc::new(config), branch, parts }, Found { journal, parked }))
     }
 }

@@ -57,6 +57,9 @@ pub enum OpenError {
     /// An agent needs a model.
     #[error("no model: call `.model(…)` before `.open()`")]
     NoModel,
+    /// An agent that may make no request.
+    #[error("the model limit is 0: no request could ever leave; give it at least one place")]
+    NoRequests,
     /// Two tools have one name.
     #[error("two tools are named `{0}`")]
     SameTool(Text),

@@ -62,7 +62,8 @@
 //! | `errands`, `carrier` | an ask becomes work; work is joined |
 //! | `timers`, `clock`, `waiters`, `watch` | what is due; what time it is; who waits; who watches |
 //! | `kept`, `spans` | output before its finalizer; the log |
-//! | `model`, `tool`, `typed`, `schema`, `cx` | the model; tools, from a closure too; their arguments; what they see |
+//! | `model`, `limit` | the model; how many requests at once, over many agents |
+//! | `tool`, `typed`, `schema`, `cx` | tools, from a closure too; their arguments; what they see |
 //! | `hooks`, `order`, `chain`, `watchers` | hooks; which comes first; those that decide, those that watch |
 //! | `hooking`, `closures`, `editor` | how they are given; a hook from a closure; how hooks edit history |
 //! | `journal` | where records go |
@@ -87,6 +88,7 @@ mod hooks;
 mod inside;
 mod journal;
 mod kept;
+mod limit;
 mod model;
 mod nested;
 mod open;
@@ -117,6 +119,7 @@ pub use hooks::{
     HookFuture, Hooks, RecoverQuestion, ScreenQuestion, SessionQuestion, StopQuestion, Wants,
 };
 pub use journal::Journal;
+pub use limit::ModelLimit;
 pub use model::{BoxFuture, Model, ModelOut};
 pub use say::Say;
 pub use schema::{BadSchema, Schema};

@@ -12,6 +12,7 @@ use crate::chain::Chain;
 use crate::clock::WallClock;
 use crate::inside::Inside;
 use crate::journal::Log;
+use crate::limit::ModelLimit;
 use crate::model::Model;
 use crate::tool::Tool;
 use crate::watch::Recorder;
@@ -31,6 +32,8 @@ pub(crate) struct Session {
 /// everything that it starts.
 pub(crate) struct Parts {
     pub(crate) model: Arc<dyn Model>,
+    /// How many requests may stream at once, over all agents that share it (H05).
+    pub(crate) limit: Option<ModelLimit>,
     pub(crate) tools: BTreeMap<Text, Arc<dyn Tool>>,
     pub(crate) chain: Chain,
     pub(crate) watchers: Watchers,

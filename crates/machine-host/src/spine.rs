@@ -4,9 +4,9 @@
 use machine_adapter::asks::Open;
 use machine_adapter::{Engine, Order, Out};
 use machine_core::Text;
-use machine_core::ask::{Ask, Piece, Question};
+use machine_core::ask::{Ask, Piece, Question, Timer};
 use machine_core::event::Event;
-use machine_core::ids::{AskId, CallId};
+use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::input::{Input, Refused};
 use tokio::sync::mpsc;
 
@@ -32,15 +32,29 @@ pub(crate) struct Spine {
     pub(crate) kept: Kept,
     pub(crate) pieces: mpsc::Receiver<Inward>,
     to: mpsc::Sender<Inward>,
+    /// Requests that leave, where they may have to wait for that.
+    pub(crate) leaving: mpsc::UnboundedReceiver<AttemptId>,
+    leave: mpsc::UnboundedSender<AttemptId>,
+    silence: Silence,
     spans: Spans,
     clock: Clock,
     out: Out,
+}
+
+/// The time that a stream may be silent runs from when its request left (M13).
+#[derive(Debug, Default)]
+struct Silence {
+    /// The last request that left.
+    left: Option<AttemptId>,
+    /// The timer of one that did not.
+    held: Option<(AttemptId, AskId, u64)>,
 }
 
 impl Spine {
     /// Nothing runs yet.
     pub(crate) fn new(session: Session) -> Self {
         let (to, pieces) = mpsc::channel(ON_THE_WAY);
+        let (leave, leaving) = mpsc::unbounded_channel();
         Self {
             carrier: Carrier::new(session.parts.inside.clone()),
             spans: Spans::of(&session.engine),
@@ -51,6 +65,9 @@ impl Spine {
             kept: Kept::default(),
             pieces,
             to,
+            leaving,
+            leave,
+            silence: Silence::default(),
             out: Out::default(),
         }
     }
@@ -96,6 +113,14 @@ impl Spine {
         }
     }
 
+    /// The request of this attempt leaves now: it has its place (H05).
+    pub(crate) fn left(&mut self, attempt: AttemptId) {
+        self.silence.left = Some(attempt);
+        if let Some((_, ask, ms)) = self.silence.held.take_if(|(of, ..)| *of == attempt) {
+            self.timers.set(ask, ms, Due::Fire);
+        }
+    }
+
     /// The call of an open execution.
     pub(crate) fn call_of(&self, ask: AskId) -> Option<CallId> {
         match open(&self.session.engine, ask)?.ask.question {
@@ -129,6 +154,7 @@ impl Spine {
                 Order::Ask(ask) => self.carry(ask),
                 Order::Withdraw(withdrawal) => {
                     self.timers.clear(withdrawal.ask);
+                    self.silence.held.take_if(|(_, ask, _)| *ask == withdrawal.ask);
                     self.carrier.withdraw(withdrawal);
                 }
             }
@@ -159,13 +185,19 @@ impl Spine {
     fn carry(&mut self, ask: Ask) {
         let id = ask.id;
         match (&ask.question, ask.timeout_ms) {
+            (Question::Timer { timer: Timer::StreamIdle(attempt), ms }, _)
+                if self.session.parts.limit.is_some() && self.silence.left != Some(*attempt) =>
+            {
+                self.silence.held = Some((*attempt, id, *ms));
+            }
             (Question::Timer { ms, .. }, _) => self.timers.set(id, *ms, Due::Fire),
             (_, Some(ms)) => self.timers.set(id, ms, Due::TimedOut),
             (_, None) => {}
         }
         let Session { engine, parts, .. } = &self.session;
-        let (kept, spans, to) = (&mut self.kept, &self.spans, &self.to);
-        let errand = Around { engine, parts, kept, spans, to, agent: self.carrier.agent() }.errand(ask);
+        let (kept, spans, to, leaving) = (&mut self.kept, &self.spans, &self.to, &self.leave);
+        let errand =
+            Around { engine, parts, kept, spans, to, leaving, agent: self.carrier.agent() }.errand(ask);
         if let Some(errand) = errand {
             self.carrier.start(id, errand);
         }
