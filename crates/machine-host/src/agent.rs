@@ -208,11 +208,13 @@ impl Agent {
     /// The durable events from this number on, made again from the journal: for whoever missed some (E04).
     pub async fn recorded(&self, from: u64) -> Result<Vec<Seen>, CommandError> {
         let records = self.ask(Request::Record).await??;
-        let (mut seen, mut n) = (Vec::new(), 0);
-        let replayed = replay(&records, |_, event| {
+        let (mut seen, mut n, mut last) = (Vec::new(), 0, 0);
+        let replayed = replay(&records, |at, event| {
+            last = last.max(at);
             if event.is_durable() {
                 if n >= from {
-                    seen.push(Seen { place: Place::Durable(n), event: Arc::new(event.clone()) });
+                    let (place, event) = (Place::Durable(n), Arc::new(event.clone()));
+                    seen.push(Seen { place, at: last, event });
                 }
                 n += 1;
             }

@@ -4,43 +4,41 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use machine_core::Text;
-use machine_core::ask::{Approval, Gated, Recovery, Screened, StopVerdict};
 use machine_core::config::{Config, Settings, ToolSpec};
-use machine_core::outcome::ToolResult;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::chain::Chain;
-use crate::closures::{OnApprove, OnCall, OnFinalize, OnGate, OnMaintain, OnRecover, OnScreen, OnStop};
+use crate::clock::WallClock;
 use crate::cx::ToolCx;
-use crate::editor::Editor;
-use crate::error::{BoxError, OpenError};
-use crate::hooks::{
-    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, Hooks, RecoverQuestion,
-    ScreenQuestion, StopQuestion,
-};
+use crate::error::OpenError;
 use crate::inside::Inside;
 use crate::journal::Journal;
+use crate::limit::ModelLimit;
 use crate::model::Model;
 use crate::open::open;
+use crate::order::Added;
 use crate::say::random;
 use crate::session::Parked;
 use crate::session::Parts;
 use crate::slot::Slot;
 use crate::tool::Tool;
 use crate::watch::{BEHIND, Events, Watch};
+use crate::watchers::Watchers;
 
 /// Describes an agent: a model, tools, hooks, a journal, limits. [`Agent::builder`] begins one.
 pub struct AgentBuilder {
     config: Config,
     branch: Option<u32>,
     model: Option<Arc<dyn Model>>,
+    limit: Option<ModelLimit>,
     tools: Vec<(Arc<dyn Tool>, bool)>,
-    chain: Chain,
+    pub(crate) hooks: Added,
     journal: Option<Box<dyn Journal>>,
     parked: Option<Parked>,
     parent: Option<Parent>,
     rest_after: Duration,
+    clock: WallClock,
     watch_buffer: usize,
 }
 
@@ -48,6 +46,7 @@ struct Parent {
     call: CancellationToken,
     grace: Duration,
     inside: Inside,
+    limit: Option<ModelLimit>,
 }
 
 /// What is opened, besides its journal.
@@ -69,12 +68,14 @@ impl AgentBuilder {
             config: Config::default(),
             branch: None,
             model: None,
+            limit: None,
             tools: Vec::new(),
-            chain: Chain::default(),
+            hooks: Added::default(),
             journal: None,
             parked: None,
             parent: None,
             rest_after: Duration::from_secs(1),
+            clock: WallClock::system(),
             watch_buffer: BEHIND,
         }
     }
@@ -93,6 +94,12 @@ impl AgentBuilder {
     /// The same, shared with other agents.
     pub fn shared_model(self, model: Arc<dyn Model>) -> Self {
         Self { model: Some(model), ..self }
+    }
+
+    /// How many model requests may stream at once, over all agents that share this limit (H05). Default: that of the
+    /// parent, for a [`child_of`](Self::child_of) another; else none.
+    pub fn model_limit(self, limit: ModelLimit) -> Self {
+        Self { limit: Some(limit), ..self }
     }
 
     /// What the model is asked for besides history: its name, its settings.
@@ -116,85 +123,6 @@ impl AgentBuilder {
     pub fn hidden_tool(mut self, tool: impl Tool) -> Self {
         self.tools.push((Arc::new(tool), false));
         self
-    }
-
-    /// Hooks; their order is the order of the chain (H01).
-    pub fn hooks(mut self, hooks: impl Hooks) -> Self {
-        self.chain.add(Arc::new(hooks));
-        self
-    }
-
-    /// A hook: [`Hooks::screen`].
-    pub fn screen<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(ScreenQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Screened, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnScreen(hook))
-    }
-
-    /// A hook: [`Hooks::gate`].
-    pub fn gate<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(GateQuestion, Editor) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Gated, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnGate(hook))
-    }
-
-    /// A hook: [`Hooks::recover`].
-    pub fn recover<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(RecoverQuestion, Editor) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Recovery, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnRecover(hook))
-    }
-
-    /// A hook: [`Hooks::before_call`].
-    pub fn before_call<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(CallQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<BeforeCall, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnCall(hook))
-    }
-
-    /// A hook that decides every approval: [`Hooks::approve`]. Without one an approval waits for
-    /// [`Agent::decide`].
-    pub fn approve<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(ApproveQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Approval> + Send + 'static,
-    {
-        self.hooks(OnApprove(hook))
-    }
-
-    /// A hook: [`Hooks::finalize`].
-    pub fn finalize<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(FinalizeQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<ToolResult, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnFinalize(hook))
-    }
-
-    /// A hook: [`Hooks::stop`].
-    pub fn stop<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(StopQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<StopVerdict, BoxError>> + Send + 'static,
-    {
-        self.hooks(OnStop(hook))
-    }
-
-    /// A hook: [`Hooks::maintain`].
-    pub fn maintenance<F, Fut>(self, hook: F) -> Self
-    where
-        F: Fn(u32, Editor) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
-    {
-        self.hooks(OnMaintain(hook))
     }
 
     /// Limits and policies. What the builder knows better (tools, questions) it overwrites.
@@ -222,13 +150,19 @@ impl AgentBuilder {
     /// The agent works in this call of another one: when the call is stopped, so is whatever runs here, within half of
     /// the call's grace, so that its end can still be told (H04).
     pub fn child_of(self, cx: &ToolCx) -> Self {
-        let parent = Parent { call: cx.token().clone(), grace: cx.grace() / 2, inside: cx.inside().clone() };
+        let (inside, limit) = (cx.inside().clone(), cx.limit().cloned());
+        let parent = Parent { call: cx.token().clone(), grace: cx.grace() / 2, inside, limit };
         Self { parent: Some(parent), ..self }
     }
 
     /// How long nothing must happen before the driver ends and the agent is a value again (H06). Default: 1 s.
     pub fn rest_after(self, rest_after: Duration) -> Self {
         Self { rest_after, ..self }
+    }
+
+    /// What the agent takes for the time of day. Default: the system's time.
+    pub fn clock(self, clock: WallClock) -> Self {
+        Self { clock, ..self }
     }
 
     /// How many events a watcher may fall behind before it misses some (E04). Default: 1,024. Room for as many is held
@@ -261,17 +195,20 @@ impl AgentBuilder {
             mut config,
             branch,
             model,
+            limit,
             tools,
-            chain,
+            hooks,
             journal,
             parked,
             parent,
             rest_after,
-            watch_buffer: _,
+            clock,
+            watch_buffer,
         } = self;
         let model = model.ok_or(OpenError::NoModel)?;
         let (offered, tools) = table(tools)?;
         config.request.tools = offered;
+        let chain = Chain::of(hooks.in_order()?);
         config.ask = chain.questions(config.ask.timeout_ms);
         let inside = match &parent {
             Some(parent) => Inside::below(Some(&parent.inside)),
@@ -285,8 +222,14 @@ impl AgentBuilder {
         // A branch is a label, not a count: which 32 bits of the random number it gets does not matter.
         let branch = branch
             .unwrap_or_else(|| random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x)));
+        let limit = limit.or_else(|| parent.as_ref().and_then(|parent| parent.limit.clone()));
+        if limit.as_ref().is_some_and(|limit| limit.most() == 0) {
+            return Err(OpenError::NoRequests);
+        }
         let parent = parent.map(|parent| parent.call);
-        let parts = Arc::new(Parts { model, tools, chain, rest_after, parent, inside });
+        let watchers = Watchers::of(chain.hooks(), inside.clone(), watch_buffer);
+        let parts =
+            Arc::new(Parts { model, limit, tools, chain, watchers, rest_after, clock, parent, inside });
         Ok((Opening { config: Arc::new(config), branch, parts }, Found { journal, parked }))
     }
 }

@@ -5,19 +5,20 @@ use machine_core::Text;
 use machine_core::ask::{Approval, Gated, HookError, HookFailure, Proceed, Recovery, Screened, StopVerdict};
 use machine_core::config::Questions;
 use machine_core::ids::CallId;
+use machine_core::input::Note;
 use machine_core::outcome::ToolResult;
 
 use crate::editor::Editor;
-use crate::error::BoxError;
 use crate::hooks::{
-    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, Hooks, RecoverQuestion,
-    ScreenQuestion, StopQuestion, Wants,
+    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookFuture, Hooks,
+    RecoverQuestion, ScreenQuestion, SessionQuestion, StopQuestion, Wants,
 };
+use crate::order::Placed;
+use crate::unwind::caught;
 
-/// All hooks of an agent, each with what it wants.
-#[derive(Clone, Default)]
+/// All hooks of an agent, in order.
 pub(crate) struct Chain {
-    hooks: Vec<(Wants, Arc<dyn Hooks>)>,
+    hooks: Vec<Placed>,
 }
 
 /// What the hooks before a call leave of it.
@@ -34,8 +35,12 @@ pub(crate) struct Before {
 type Answered<T> = Result<T, Arc<HookError>>;
 
 impl Chain {
-    pub(crate) fn add(&mut self, hooks: Arc<dyn Hooks>) {
-        self.hooks.push((hooks.wants(), hooks));
+    pub(crate) fn of(hooks: Vec<Placed>) -> Self {
+        Self { hooks }
+    }
+
+    pub(crate) fn hooks(&self) -> &[Placed] {
+        &self.hooks
     }
 
     /// Switches on what somebody wants, and off what nobody does.
@@ -54,10 +59,22 @@ impl Chain {
         self.wants(|wants| wants.approve)
     }
 
+    /// What the session begins with. The id of each text names its hook, and makes a repeat harmless (A10).
+    pub(crate) async fn session_start(&self, question: SessionQuestion) -> Answered<Vec<Arc<Note>>> {
+        let mut notes = Vec::new();
+        for placed in self.those(|wants| wants.session_start) {
+            let says = placed.asked(|hook| hook.session_start(question.clone())).await?;
+            for (n, say) in (1..).zip(says) {
+                notes.push(say.or_id(|| format!("session start, {} {n}", placed.name)).into_note());
+            }
+        }
+        Ok(notes)
+    }
+
     pub(crate) async fn screen(&self, mut question: ScreenQuestion) -> Answered<Screened> {
         let mut answer = Screened::Admit;
-        for hook in self.those(|wants| wants.screen) {
-            match hook.screen(question.clone()).await.map_err(|error| failed(hook, &*error))? {
+        for placed in self.those(|wants| wants.screen) {
+            match placed.asked(|hook| hook.screen(question.clone())).await? {
                 Screened::Admit => {}
                 Screened::Rewrite(message) => {
                     question.message = message.clone();
@@ -71,9 +88,8 @@ impl Chain {
 
     pub(crate) async fn gate(&self, question: GateQuestion, editor: &Editor) -> Answered<Gated> {
         let mut all = Proceed::default();
-        for hook in self.those(|wants| wants.gate) {
-            let answer = hook.gate(question.clone(), editor.clone()).await;
-            match answer.map_err(|error| failed(hook, &*error))? {
+        for placed in self.those(|wants| wants.gate) {
+            match placed.asked(|hook| hook.gate(question.clone(), editor.clone())).await? {
                 Gated::Proceed(with) => overlay(&mut all, &with),
                 Gated::Block(why) => return Ok(Gated::Block(why)),
             }
@@ -82,9 +98,8 @@ impl Chain {
     }
 
     pub(crate) async fn recover(&self, question: RecoverQuestion, editor: &Editor) -> Answered<Recovery> {
-        for hook in self.those(|wants| wants.recover) {
-            let answer = hook.recover(question.clone(), editor.clone()).await;
-            match answer.map_err(|error| failed(hook, &*error))? {
+        for placed in self.those(|wants| wants.recover) {
+            match placed.asked(|hook| hook.recover(question.clone(), editor.clone())).await? {
                 Recovery::Decline => {}
                 decided => return Ok(decided),
             }
@@ -94,12 +109,12 @@ impl Chain {
 
     pub(crate) async fn before_call(&self, mut question: CallQuestion) -> Answered<Before> {
         let mut before = Before::default();
-        for hook in self.those(|wants| wants.before_call) {
-            match hook.before_call(question.clone()).await.map_err(|error| failed(hook, &*error))? {
+        for placed in self.those(|wants| wants.before_call) {
+            match placed.asked(|hook| hook.before_call(question.clone())).await? {
                 BeforeCall::Proceed => {}
                 BeforeCall::Approve => before.approval = true,
                 BeforeCall::Rewrite(args) if !machine_core::history::is_object(&args) => {
-                    return Err(failed(hook, &*BoxError::from("the rewritten arguments are no JSON object")));
+                    return Err(placed.failed("the rewritten arguments are no JSON object"));
                 }
                 BeforeCall::Rewrite(args) => {
                     question.args = args.clone();
@@ -113,8 +128,8 @@ impl Chain {
 
     /// None: no hook decides, somebody else may.
     pub(crate) async fn approve(&self, question: ApproveQuestion) -> Answered<Option<Approval>> {
-        for hook in self.those(|wants| wants.approve) {
-            let answer = hook.approve(question.clone()).await.map_err(|error| failed(hook, &*error))?;
+        for placed in self.those(|wants| wants.approve) {
+            let answer = placed.asked(|hook| hook.approve(question.clone())).await?;
             if answer.is_some() {
                 return Ok(answer);
             }
@@ -123,15 +138,15 @@ impl Chain {
     }
 
     pub(crate) async fn finalize(&self, mut question: FinalizeQuestion) -> Answered<ToolResult> {
-        for hook in self.those(|wants| wants.finalize) {
-            question.result = hook.finalize(question.clone()).await.map_err(|error| failed(hook, &*error))?;
+        for placed in self.those(|wants| wants.finalize) {
+            question.result = placed.asked(|hook| hook.finalize(question.clone())).await?;
         }
         Ok(question.result)
     }
 
     pub(crate) async fn stop(&self, question: StopQuestion) -> Answered<StopVerdict> {
-        for hook in self.those(|wants| wants.stop) {
-            match hook.stop(question.clone()).await.map_err(|error| failed(hook, &*error))? {
+        for placed in self.those(|wants| wants.stop) {
+            match placed.asked(|hook| hook.stop(question.clone())).await? {
                 StopVerdict::End => {}
                 go_on => return Ok(go_on),
             }
@@ -144,30 +159,39 @@ impl Chain {
         if !self.wants(|wants| wants.maintain) {
             return Err(HookError::new(HookFailure::Failed, "no hook does maintenance"));
         }
-        for hook in self.those(|wants| wants.maintain) {
-            hook.maintain(n, editor.clone()).await.map_err(|error| failed(hook, &*error))?;
+        for placed in self.those(|wants| wants.maintain) {
+            placed.asked(|hook| hook.maintain(n, editor.clone())).await?;
         }
         Ok(())
     }
 
     /// A filter that panics hides the text.
     pub(crate) fn progress(&self, call: CallId, text: Text) -> Option<Text> {
-        let filter = || self.hooks.iter().try_fold(text, |text, (_, hook)| hook.progress(call, text));
+        let filter = || self.hooks.iter().try_fold(text, |text, placed| placed.hook.progress(call, text));
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(filter)).unwrap_or(None)
     }
 
     fn wants(&self, what: impl Fn(&Wants) -> bool) -> bool {
-        self.hooks.iter().any(|(wants, _)| what(wants))
+        self.hooks.iter().any(|placed| what(&placed.wants))
     }
 
-    fn those(&self, what: fn(&Wants) -> bool) -> impl Iterator<Item = &dyn Hooks> {
-        self.hooks.iter().filter(move |(wants, _)| what(wants)).map(|(_, hook)| &**hook)
+    fn those(&self, what: fn(&Wants) -> bool) -> impl Iterator<Item = &Placed> {
+        self.hooks.iter().filter(move |placed| what(&placed.wants))
     }
 }
 
-/// The report names the hook (H09).
-fn failed(hook: &dyn Hooks, error: &(dyn std::error::Error + Send + Sync)) -> Arc<HookError> {
-    HookError::new(HookFailure::Failed, format!("{}: {error}", hook.name()))
+impl Placed {
+    /// A failure and a panic are told with the name of the hook (H02, H03, H09).
+    async fn asked<'a, T>(&'a self, ask: impl FnOnce(&'a dyn Hooks) -> HookFuture<'a, T>) -> Answered<T> {
+        match caught(async { ask(&*self.hook).await }).await {
+            Ok(answer) => answer.map_err(|error| self.failed(&error.to_string())),
+            Err(panic) => Err(HookError::new(HookFailure::Panicked, format!("{}: {panic}", self.name))),
+        }
+    }
+
+    fn failed(&self, error: &str) -> Arc<HookError> {
+        HookError::new(HookFailure::Failed, format!("{}: {error}", self.name))
+    }
 }
 
 /// What a later hook says takes the place of what an earlier one said; messages add up.

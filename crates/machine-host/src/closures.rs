@@ -5,9 +5,10 @@ use machine_core::outcome::ToolResult;
 use crate::editor::Editor;
 use crate::error::BoxError;
 use crate::hooks::{
-    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookFuture, Hooks,
-    RecoverQuestion, ScreenQuestion, StopQuestion, Wants,
+    ApproveQuestion, BeforeCall, CallQuestion, EndedStep, EndedTurn, FinalizeQuestion, GateQuestion,
+    HookFuture, Hooks, RecoverQuestion, ScreenQuestion, SessionQuestion, StopQuestion, Wants,
 };
+use crate::say::Say;
 
 macro_rules! closure {
     ($(#[$doc:meta])* $name:ident: $question:ident($($arg:ident: $type:ty),+) -> $answer:ty) => {
@@ -34,6 +35,18 @@ macro_rules! closure {
     };
 }
 
+closure! {
+    /// `.session_start(…)`
+    OnSessionStart: session_start(session: SessionQuestion) -> Vec<Say>
+}
+closure! {
+    /// `.step_ended(…)`
+    OnStepEnded: step_ended(step: EndedStep) -> ()
+}
+closure! {
+    /// `.turn_ended(…)`
+    OnTurnEnded: turn_ended(turn: EndedTurn) -> ()
+}
 closure! {
     /// `.screen(…)`
     OnScreen: screen(prompt: ScreenQuestion) -> Screened

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::inside::Inside;
+use crate::limit::ModelLimit;
 use crate::model::Inward;
 use crate::tool::ToolError;
 
@@ -23,6 +24,7 @@ pub struct ToolCx {
     stop: Arc<Stop>,
     grace: Duration,
     inside: Inside,
+    limit: Option<ModelLimit>,
 }
 
 /// How a call is told to stop.
@@ -47,9 +49,9 @@ impl ToolCx {
         to: mpsc::Sender<Inward>,
         stop: Arc<Stop>,
         grace: Duration,
-        inside: Inside,
+        (inside, limit): (Inside, Option<ModelLimit>),
     ) -> Self {
-        Self { call, ask, to, stop, grace, inside }
+        Self { call, ask, to, stop, grace, inside, limit }
     }
 
     /// Which call this is.
@@ -116,6 +118,10 @@ impl ToolCx {
 
     pub(crate) fn inside(&self) -> &Inside {
         &self.inside
+    }
+
+    pub(crate) fn limit(&self) -> Option<&ModelLimit> {
+        self.limit.as_ref()
     }
 
     async fn piece(&self, piece: Piece) {

@@ -7,7 +7,7 @@ use machine_core::ask::{
     Answer, Approval, Approved, By, Cause, Executed, HookError, HookFailure, Piece, Question,
 };
 use machine_core::digest::Digest;
-use machine_core::ids::{AskId, CallId};
+use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::input::{Abort, Command, Input};
 use machine_core::machine::Path;
 use machine_core::response::{Failure, ModelError};
@@ -46,6 +46,8 @@ enum Next {
     Due(AskId, Due),
     Request(Request),
     ParentStopped,
+    /// The request of this attempt leaves.
+    Left(AttemptId),
     Piece(Inward),
     Ended(Ended),
     Rest,
@@ -83,6 +85,10 @@ impl Driver {
                     leave => leave,
                 },
                 Next::ParentStopped => self.abort_for_parent().await,
+                Next::Left(attempt) => {
+                    self.spine.left(attempt);
+                    Flow::On
+                }
                 Next::Piece(piece) => {
                     self.spine.piece(piece).await;
                     self.let_through(false).await
@@ -133,6 +139,7 @@ impl Driver {
             (ask, due) = spine.timers.next() => Next::Due(ask, due),
             request = requests.recv() => request.map_or(Next::Abandoned, Next::Request),
             () = stopped(parent), if stoppable => Next::ParentStopped,
+            Some(attempt) = spine.leaving.recv() => Next::Left(attempt),
             Some(piece) = spine.pieces.recv() => Next::Piece(piece),
             Some(ended) = spine.carrier.next() => Next::Ended(ended),
             () = tokio::time::sleep(rest_after), if at_rest => Next::Rest,

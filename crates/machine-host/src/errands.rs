@@ -6,9 +6,9 @@ use machine_adapter::Engine;
 use machine_adapter::kept::Kept;
 use machine_core::Text;
 use machine_core::ask::{Answer, Approved, Ask, HookError, HookFailure, Plan, Prepared, Question};
-use machine_core::ids::{AskId, CallId};
+use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::outcome::ToolResult;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
@@ -19,6 +19,7 @@ use crate::hooks::{
     ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, RecoverQuestion,
     ScreenQuestion, StopQuestion,
 };
+use crate::limit::ModelLimit;
 use crate::model::{BoxFuture, Inward, ModelOut};
 use crate::session::Parts;
 use crate::spans::Spans;
@@ -60,6 +61,8 @@ pub(crate) struct Around<'a> {
     pub(crate) kept: &'a mut Kept,
     pub(crate) spans: &'a Spans,
     pub(crate) to: &'a mpsc::Sender<Inward>,
+    /// Where an attempt says that its request leaves.
+    pub(crate) leaving: &'a mpsc::UnboundedSender<AttemptId>,
     /// Fires when the agent goes away.
     pub(crate) agent: &'a CancellationToken,
 }
@@ -123,7 +126,13 @@ impl Around<'_> {
             }
             Question::Attempt { attempt } => {
                 let (request, out) = (self.engine.request(attempt)?, ModelOut::new(id, self.to.clone()));
+                let leaving = self.leaving.clone();
                 let work = async move {
+                    // Held until the request is over, also when it is dropped or panics (H05).
+                    let _place = match &parts.limit {
+                        Some(limit) => leaves(limit, attempt, &leaving).await,
+                        None => None,
+                    };
                     Done::Answer(match parts.model.call(request, out).await {
                         Ok(finished) => Answer::Finished(Arc::new(finished)),
                         Err(error) => Answer::AttemptFailed(Arc::new(error)),
@@ -138,7 +147,8 @@ impl Around<'_> {
     fn execution(&self, id: AskId, call: CallId, name: Text, args: Text) -> Errand {
         let (stop, span) = (Stop::under(self.agent), self.spans.call(call, &name));
         let grace = Duration::from_millis(self.engine.config().calls.grace_ms);
-        let cx = ToolCx::new((call, id), self.to.clone(), stop.clone(), grace, self.parts.inside.clone());
+        let shared = (self.parts.inside.clone(), self.parts.limit.clone());
+        let cx = ToolCx::new((call, id), self.to.clone(), stop.clone(), grace, shared);
         let tool = self.parts.tools.get(&name).cloned();
         let token = stop.token().clone();
         let work = async move {
@@ -163,6 +173,18 @@ impl Around<'_> {
         let machine = self.engine.calls().find(|machine| machine.data().id == call);
         machine.map_or_else(|| "".into(), |machine| machine.data().tool.clone())
     }
+}
+
+/// Waits until the request may leave, and tells.
+async fn leaves(
+    limit: &ModelLimit,
+    attempt: AttemptId,
+    told: &mpsc::UnboundedSender<AttemptId>,
+) -> Option<OwnedSemaphorePermit> {
+    let place = limit.place().await;
+    // Nobody hears it only when the agent is gone, and then this future is about to be dropped.
+    let _ = told.send(attempt);
+    place
 }
 
 fn answer<T>(asked: Result<T, Arc<HookError>>, answer: impl FnOnce(T) -> Answer) -> Done {

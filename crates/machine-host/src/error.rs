@@ -1,6 +1,10 @@
 //! What can go wrong for a client of an agent.
+use std::panic::Location;
+use std::sync::Arc;
+
 use machine_adapter::RestoreError;
 use machine_core::Text;
+use machine_core::ask::HookError;
 use machine_core::config::ConfigError;
 use machine_core::event::DroppedBecause;
 use machine_core::input::Refused;
@@ -53,9 +57,18 @@ pub enum OpenError {
     /// An agent needs a model.
     #[error("no model: call `.model(…)` before `.open()`")]
     NoModel,
+    /// An agent that may make no request.
+    #[error("the model limit is 0: no request could ever leave; give it at least one place")]
+    NoRequests,
     /// Two tools have one name.
     #[error("two tools are named `{0}`")]
     SameTool(Text),
+    /// The hooks have no order (H01).
+    #[error(transparent)]
+    Hooks(#[from] HooksError),
+    /// A hook at the start of the session failed: nothing was begun (H02).
+    #[error("the session cannot start: {0}")]
+    SessionStart(Arc<HookError>),
     /// The configuration is nonsense (B11).
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -75,5 +88,52 @@ pub enum OpenError {
         parked: u64,
         /// Inputs in the journal.
         journal: u64,
+    },
+}
+
+/// Why hooks cannot be put in order (H01).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HooksError {
+    /// Two have one name.
+    #[error(
+        "two hooks are named `{name}`, at {first} and at {second}: give one another name with `.named(…)`"
+    )]
+    SameName {
+        /// The name.
+        name: Text,
+        /// Where the first was added.
+        first: &'static Location<'static>,
+        /// Where the second was added.
+        second: &'static Location<'static>,
+    },
+    /// One is to run before or after a hook that there is not.
+    #[error(
+        "the hook `{name}`, at {at}, has its place beside `{other}`, which is none: the hooks are {known}"
+    )]
+    UnknownName {
+        /// The hook.
+        name: Text,
+        /// Where it was added.
+        at: &'static Location<'static>,
+        /// The name that it knows.
+        other: Text,
+        /// The names that there are.
+        known: Text,
+    },
+    /// Each of them is to run before the next, and the last before the first.
+    #[error(
+        "the hooks {names} run before each other in a circle: leave out one `runs_before` or `runs_after`"
+    )]
+    Cycle {
+        /// Their names, in this order.
+        names: Text,
+    },
+    /// Something was said of the last hook before there was one.
+    #[error("`.{method}(…)`, at {at}, comes before any hook: it is about the hook that was added last")]
+    NoHook {
+        /// The builder's method.
+        method: &'static str,
+        /// Where it was called.
+        at: &'static Location<'static>,
     },
 }

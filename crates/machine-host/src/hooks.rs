@@ -4,6 +4,8 @@ use std::sync::Arc;
 use machine_core::Text;
 use machine_core::ask::{Approval, Gated, Proceed, Recovery, Screened, StopVerdict};
 use machine_core::digest::Digest;
+use machine_core::event::{Sealed, TurnEnd};
+use machine_core::history::History;
 use machine_core::ids::{AttemptId, CallId, InputId, StepId, TurnId};
 use machine_core::message::Content;
 use machine_core::outcome::{Outcome, ToolResult};
@@ -12,6 +14,7 @@ use machine_core::response::ModelError;
 use crate::editor::Editor;
 use crate::error::BoxError;
 use crate::model::BoxFuture;
+use crate::say::Say;
 
 /// A hook's answer. An error, a panic or a time that is up is reported, and the question takes its closed default:
 /// a prompt is dropped, a step fails, a call does not run, a result is withheld, a turn ends (H02).
@@ -19,18 +22,45 @@ pub type HookFuture<'a, T> = BoxFuture<'a, Result<T, BoxError>>;
 
 /// Answers questions. Those that no hook [`wants`](Self::wants) are never asked and cost nothing.
 ///
-/// Several hooks form a chain in the order in which the builder got them: each sees what those before it changed, and
-/// the first that blocks, denies, recovers or continues decides (H01). Every hook but an approval has a time, and all
-/// of them end when what they are asked for is no longer needed: their future is dropped (X02).
+/// Several hooks form a chain, in the order in which the builder got them unless
+/// [`runs_before`](crate::AgentBuilder::runs_before) or [`runs_after`](crate::AgentBuilder::runs_after) say otherwise:
+/// each sees what those before it changed, and the first that blocks, denies, recovers or continues decides (H01).
+/// Every hook but an approval and maintenance has a time, and all of them end when what they are asked for is no longer
+/// needed: their future is dropped (X02).
 ///
-/// Who only wants to watch subscribes to [`Agent::events`](crate::Agent::events).
+/// | when | method | may |
+/// |---|---|---|
+/// | a session starts | [`session_start`](Self::session_start) | tell the first request something |
+/// | before a prompt | [`screen`](Self::screen) | rewrite, block |
+/// | before a step | [`gate`](Self::gate) | set tools, system text, settings; add messages; edit history; block |
+/// | a request failed | [`recover`](Self::recover) | edit history, ask again, end |
+/// | before a call | [`before_call`](Self::before_call) | rewrite, deny, skip, answer, demand an approval |
+/// | a call needs an approval | [`approve`](Self::approve) | grant, deny, leave it to others |
+/// | after a call | [`finalize`](Self::finalize) | rewrite the result |
+/// | a step is over | [`step_ended`](Self::step_ended) | watch |
+/// | a turn would end | [`stop`](Self::stop) | continue |
+/// | a turn is over | [`turn_ended`](Self::turn_ended) | watch |
+/// | maintenance | [`maintain`](Self::maintain) | edit history |
+///
+/// Hooks that watch are told after it happened, each in its own time and in order; the turn does not wait for them. One
+/// that fails, panics or takes too long is reported in the log (a `tracing` warning), nothing else; one that falls
+/// too far behind misses some. To see everything subscribe to [`Agent::events`](crate::Agent::events) (E04).
 pub trait Hooks: Send + Sync + 'static {
     /// Which questions it wants. Asked once, when the agent is opened.
     fn wants(&self) -> Wants;
 
-    /// Stands in reports about it.
+    /// Stands in reports about it; no other hook of the agent may have it.
+    /// [`AgentBuilder::named`](crate::AgentBuilder::named) gives another.
     fn name(&self) -> &str {
         std::any::type_name::<Self>()
+    }
+
+    /// A session starts: what is to be known from the first request on. Each text is journaled as an injection, in the
+    /// order of the hooks. Asked at each opening until the session had its first turn; what an earlier opening brought
+    /// stays as it is. If it fails, the agent is not opened.
+    fn session_start(&self, session: SessionQuestion) -> HookFuture<'_, Vec<Say>> {
+        let _ = session;
+        ready(Vec::new())
     }
 
     /// May this prompt open a turn, or join one? (A11)
@@ -74,6 +104,18 @@ pub trait Hooks: Send + Sync + 'static {
         ready(StopVerdict::End)
     }
 
+    /// A step is over. Watches only.
+    fn step_ended(&self, step: EndedStep) -> HookFuture<'_, ()> {
+        let _ = step;
+        ready(())
+    }
+
+    /// A turn is over. Watches only.
+    fn turn_ended(&self, turn: EndedTurn) -> HookFuture<'_, ()> {
+        let _ = turn;
+        ready(())
+    }
+
     /// Maintenance was begun: compact, import (A17). Its edits count when the last hook is done.
     fn maintain(&self, n: u32, editor: Editor) -> HookFuture<'_, ()> {
         let _ = (n, editor);
@@ -90,6 +132,8 @@ pub trait Hooks: Send + Sync + 'static {
 /// Which questions a hook wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
+    /// [`Hooks::session_start`].
+    pub session_start: bool,
     /// [`Hooks::screen`].
     pub screen: bool,
     /// [`Hooks::gate`].
@@ -104,6 +148,10 @@ pub struct Wants {
     pub finalize: bool,
     /// [`Hooks::stop`].
     pub stop: bool,
+    /// [`Hooks::step_ended`].
+    pub step_ended: bool,
+    /// [`Hooks::turn_ended`].
+    pub turn_ended: bool,
     /// [`Hooks::maintain`].
     pub maintain: bool,
 }
@@ -111,6 +159,7 @@ pub struct Wants {
 impl Wants {
     /// None of them.
     pub const NOTHING: Self = Self {
+        session_start: false,
         screen: false,
         gate: false,
         recover: false,
@@ -118,8 +167,37 @@ impl Wants {
         approve: false,
         finalize: false,
         stop: false,
+        step_ended: false,
+        turn_ended: false,
         maintain: false,
     };
+}
+
+/// A session that had no turn yet.
+#[derive(Clone, Debug)]
+pub struct SessionQuestion {
+    /// It stands in every id of the session (V02).
+    pub branch: u32,
+}
+
+/// A step that is over.
+#[derive(Clone, Debug)]
+pub struct EndedStep {
+    /// The step.
+    pub step: StepId,
+    /// Why it was cut short, if it was (T06).
+    pub sealed: Option<Sealed>,
+    /// What was said.
+    pub history: History,
+}
+
+/// A turn that is over.
+#[derive(Clone, Debug)]
+pub struct EndedTurn {
+    /// How it ended.
+    pub end: TurnEnd,
+    /// What was said.
+    pub history: History,
 }
 
 /// A prompt before its turn.
@@ -211,7 +289,7 @@ pub struct StopQuestion {
     /// How often it continued since the last input from outside.
     pub continued: u32,
     /// What was said.
-    pub history: machine_core::history::History,
+    pub history: History,
 }
 
 fn ready<'a, T: Send + 'a>(answer: T) -> HookFuture<'a, T> {

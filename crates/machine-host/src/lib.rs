@@ -60,9 +60,12 @@
 //! | `driver` | the loop: what comes in and what it becomes |
 //! | `spine` | one input in the order of J02: append, handle, sync, leave |
 //! | `errands`, `carrier` | an ask becomes work; work is joined |
-//! | `timers`, `waiters`, `watch`, `spans` | time; who waits; who watches; the log |
-//! | `model`, `tool`, `typed`, `schema`, `cx` | the model; tools, from a closure too; their arguments; what they see |
-//! | `hooks`, `chain`, `closures`, `editor` | hooks, in order, from a closure too; how they edit history |
+//! | `timers`, `clock`, `waiters`, `watch` | what is due; what time it is; who waits; who watches |
+//! | `spans` | the log |
+//! | `model`, `limit` | the model; how many requests at once, over many agents |
+//! | `tool`, `typed`, `schema`, `cx` | tools, from a closure too; their arguments; what they see |
+//! | `hooks`, `order`, `chain`, `watchers` | hooks; which comes first; those that decide, those that watch |
+//! | `hooking`, `closures`, `editor` | how they are given; a hook from a closure; how hooks edit history |
 //! | `journal` | where records go |
 //! | `nested`, `inside` | an agent in a call of another; what would wait for itself |
 //! | `fleet` | many agents by key |
@@ -72,6 +75,7 @@ mod agent;
 mod builder;
 mod carrier;
 mod chain;
+mod clock;
 mod closures;
 mod cx;
 mod driver;
@@ -79,12 +83,15 @@ mod editor;
 mod errands;
 mod error;
 mod fleet;
+mod hooking;
 mod hooks;
 mod inside;
 mod journal;
+mod limit;
 mod model;
 mod nested;
 mod open;
+mod order;
 mod say;
 mod schema;
 mod session;
@@ -97,18 +104,21 @@ mod typed;
 mod unwind;
 mod waiters;
 mod watch;
+mod watchers;
 
 pub use agent::Agent;
 pub use builder::AgentBuilder;
+pub use clock::WallClock;
 pub use cx::{Stopped, ToolCx};
 pub use editor::Editor;
-pub use error::{BoxError, CommandError, OpenError, PromptError};
+pub use error::{BoxError, CommandError, HooksError, OpenError, PromptError};
 pub use fleet::Fleet;
 pub use hooks::{
-    ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookFuture, Hooks,
-    RecoverQuestion, ScreenQuestion, StopQuestion, Wants,
+    ApproveQuestion, BeforeCall, CallQuestion, EndedStep, EndedTurn, FinalizeQuestion, GateQuestion,
+    HookFuture, Hooks, RecoverQuestion, ScreenQuestion, SessionQuestion, StopQuestion, Wants,
 };
 pub use journal::Journal;
+pub use limit::ModelLimit;
 pub use model::{BoxFuture, Model, ModelOut};
 pub use say::Say;
 pub use schema::{BadSchema, Schema};

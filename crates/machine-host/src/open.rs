@@ -1,20 +1,23 @@
 //! Opening: a new session, one from its journal, or one that was parked elsewhere (J05, J07).
 use std::sync::Arc;
+use std::time::Duration;
 
 use machine_adapter::Engine;
+use machine_core::ask::{HookError, HookFailure};
 use machine_core::ids::AskId;
-use machine_core::input::{Command, Input};
+use machine_core::input::{Command, Input, Refused};
 use machine_journal::{Record, Reopened, Writer, reopen};
 
 use crate::builder::Opening;
 use crate::driver::begin;
 use crate::error::{BoxError, OpenError};
+use crate::hooks::SessionQuestion;
 use crate::journal::{Journal, Log};
-use crate::session::Parked;
-use crate::session::Session;
+use crate::session::{Parked, Parts, Session};
 use crate::spine::Spine;
 use crate::unwind::caught;
 use crate::watch::{Recorder, Watch};
+use crate::watchers::in_time;
 
 /// A session that was found or begun, before anything is carried out.
 struct Found {
@@ -40,20 +43,23 @@ pub(crate) async fn open(
         Some(journal) => usable(caught(async { journal.load().await }).await)?,
         None => Vec::new(),
     };
+    let is_new = parked.is_none() && records.is_empty();
     let mut found = match parked {
         Some(parked) => {
             check(&parked, &records, journal.is_some())?;
             resumed(parked)?
         }
-        None if records.is_empty() => {
-            begin_journal(journal.as_mut(), &Writer::header(branch, config.clone())).await?;
-            new(Engine::new(branch, config.clone())?)
-        }
+        None if records.is_empty() => new(Engine::new(branch, config.clone())?),
         None => reopened(reopen(&records)?),
     };
+    let first = session_start(&parts, &found.engine).await?;
+    if is_new {
+        begin_journal(journal.as_mut(), &Writer::header(branch, config.clone())).await?;
+    }
     if found.engine.config() != &config {
         found.inputs.push(Command::Configure(config).into());
     }
+    found.inputs.extend(first);
     let session = Session {
         finalize: found.engine.config().ask.finalize,
         engine: found.engine,
@@ -66,6 +72,27 @@ pub(crate) async fn open(
         Some(why) => Err(OpenError::Journal((&**why).into())),
         None => Ok(spine),
     }
+}
+
+/// What the hooks have to say before the first turn (H01). Nothing is written yet: if one fails, nothing was begun.
+async fn session_start(parts: &Parts, engine: &Engine) -> Result<Vec<Input>, OpenError> {
+    let agent = engine.agent().data();
+    if agent.turns > 0 {
+        return Ok(Vec::new());
+    }
+    let within = Duration::from_millis(engine.config().ask.timeout_ms);
+    let asked = parts.chain.session_start(SessionQuestion { branch: agent.branch });
+    let notes = in_time(within, parts.inside.scope(asked)).await;
+    let too_long = || Err(HookError::new(HookFailure::TimedOut, "the hooks took too long"));
+    let notes = notes.unwrap_or_else(too_long).map_err(OpenError::SessionStart)?;
+    let notes: Vec<Input> = notes.into_iter().map(|note| Command::Inject(note).into()).collect();
+    for note in &notes {
+        if let Err(why @ (Refused::Empty(_) | Refused::NotSayable(_))) = engine.admit(note) {
+            let error = HookError::new(HookFailure::Failed, why.to_string());
+            return Err(OpenError::SessionStart(error));
+        }
+    }
+    Ok(notes)
 }
 
 async fn begin_journal(journal: Option<&mut Box<dyn Journal>>, header: &Record) -> Result<(), OpenError> {

@@ -53,6 +53,11 @@ impl Say {
         Self { wake: false, ..self }
     }
 
+    /// Under this id if it has none.
+    pub(crate) fn or_id(self, id: impl FnOnce() -> String) -> Self {
+        Self { id: self.id.or_else(|| Some(id().into())), ..self }
+    }
+
     pub(crate) fn into_submit(self) -> Arc<Submit> {
         let Self { id, message, meta, lane, wake } = self;
         Arc::new(Submit { id: id.unwrap_or_else(fresh), message, lane, wake, meta })

@@ -9,11 +9,14 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::chain::Chain;
+use crate::clock::WallClock;
 use crate::inside::Inside;
 use crate::journal::Log;
+use crate::limit::ModelLimit;
 use crate::model::Model;
 use crate::tool::Tool;
 use crate::watch::Recorder;
+use crate::watchers::Watchers;
 
 /// All that is left of an agent while nothing runs.
 pub(crate) struct Session {
@@ -29,10 +32,14 @@ pub(crate) struct Session {
 /// everything that it starts.
 pub(crate) struct Parts {
     pub(crate) model: Arc<dyn Model>,
+    /// How many requests may stream at once, over all agents that share it (H05).
+    pub(crate) limit: Option<ModelLimit>,
     pub(crate) tools: BTreeMap<Text, Arc<dyn Tool>>,
     pub(crate) chain: Chain,
+    pub(crate) watchers: Watchers,
     /// How long nothing must happen before the driver ends and the agent is a value again (H06).
     pub(crate) rest_after: Duration,
+    pub(crate) clock: WallClock,
     /// The call of another agent in which this one works (H04).
     pub(crate) parent: Option<CancellationToken>,
     pub(crate) inside: Inside,

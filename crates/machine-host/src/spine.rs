@@ -5,18 +5,19 @@ use machine_adapter::asks::Open;
 use machine_adapter::kept::Kept;
 use machine_adapter::{Engine, Order, Out};
 use machine_core::Text;
-use machine_core::ask::{Ask, Piece, Question};
+use machine_core::ask::{Ask, Piece, Question, Timer};
 use machine_core::event::Event;
-use machine_core::ids::{AskId, CallId};
+use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::input::{Input, Refused};
 use tokio::sync::mpsc;
 
 use crate::carrier::Carrier;
+use crate::clock::Clock;
 use crate::errands::Around;
 use crate::model::Inward;
 use crate::session::Session;
 use crate::spans::Spans;
-use crate::timers::{Clock, Due, Timers};
+use crate::timers::{Due, Timers};
 use crate::waiters::{Reply, Waiters};
 
 /// Pieces on their way to a driver; who sends more waits.
@@ -31,25 +32,42 @@ pub(crate) struct Spine {
     pub(crate) kept: Kept,
     pub(crate) pieces: mpsc::Receiver<Inward>,
     to: mpsc::Sender<Inward>,
+    /// Requests that leave, where they may have to wait for that.
+    pub(crate) leaving: mpsc::UnboundedReceiver<AttemptId>,
+    leave: mpsc::UnboundedSender<AttemptId>,
+    silence: Silence,
     spans: Spans,
     clock: Clock,
     out: Out,
+}
+
+/// The time that a stream may be silent runs from when its request left (M13).
+#[derive(Debug, Default)]
+struct Silence {
+    /// The last request that left.
+    left: Option<AttemptId>,
+    /// The timer of one that did not.
+    held: Option<(AttemptId, AskId, u64)>,
 }
 
 impl Spine {
     /// Nothing runs yet.
     pub(crate) fn new(session: Session) -> Self {
         let (to, pieces) = mpsc::channel(ON_THE_WAY);
+        let (leave, leaving) = mpsc::unbounded_channel();
         Self {
             carrier: Carrier::new(session.parts.inside.clone()),
             spans: Spans::of(&session.engine),
+            clock: Clock::start(session.parts.clock),
             session,
             timers: Timers::default(),
             waiters: Waiters::default(),
             kept: Kept::default(),
             pieces,
             to,
-            clock: Clock::start(),
+            leaving,
+            leave,
+            silence: Silence::default(),
             out: Out::default(),
         }
     }
@@ -78,7 +96,7 @@ impl Spine {
         if let Some(reply) = reply {
             self.waiters.accept(reply, running);
         }
-        self.tell();
+        self.tell(at);
         self.acts_leave();
     }
 
@@ -95,6 +113,14 @@ impl Spine {
         }
     }
 
+    /// The request of this attempt leaves now: it has its place (H05).
+    pub(crate) fn left(&mut self, attempt: AttemptId) {
+        self.silence.left = Some(attempt);
+        if let Some((_, ask, ms)) = self.silence.held.take_if(|(of, ..)| *of == attempt) {
+            self.timers.set(ask, ms, Due::Fire);
+        }
+    }
+
     /// The call of an open execution.
     pub(crate) fn call_of(&self, ask: AskId) -> Option<CallId> {
         match open(&self.session.engine, ask)?.ask.question {
@@ -107,13 +133,13 @@ impl Spine {
     /// follows is true in memory only.
     fn fault(&mut self, cause: Text, reply: Option<Reply>) {
         refuse(reply, Refused::Faulted(cause.clone()));
-        let fault = Input::Fault { cause };
+        let (fault, at) = (Input::Fault { cause }, self.clock.now());
         if let Ok(admitted) = self.session.engine.admit(&fault) {
-            self.session.engine.handle(self.clock.now(), admitted, &mut self.out);
+            self.session.engine.handle(at, admitted, &mut self.out);
         }
         self.leave_at_once();
         self.out.acts.clear();
-        self.tell();
+        self.tell(at);
     }
 
     /// Deltas and progress need not be durable before they are seen; what is lost with them is said again.
@@ -128,6 +154,7 @@ impl Spine {
                 Order::Ask(ask) => self.carry(ask),
                 Order::Withdraw(withdrawal) => {
                     self.timers.clear(withdrawal.ask);
+                    self.silence.held.take_if(|(_, ask, _)| *ask == withdrawal.ask);
                     self.carrier.withdraw(withdrawal);
                 }
             }
@@ -141,15 +168,16 @@ impl Spine {
         self.out.acts = acts;
     }
 
-    fn tell(&mut self) {
-        let Session { engine, log, recorder, finalize, .. } = &mut self.session;
+    fn tell(&mut self, at: u64) {
+        let Session { engine, log, recorder, finalize, parts } = &mut self.session;
         for event in self.out.events.drain(..) {
             if let Event::TurnStarted { .. } = event {
                 *finalize = engine.config().ask.finalize;
             }
             self.spans.see(&event);
+            parts.watchers.see(&event, engine, self.spans.agent());
             self.waiters.see(&event, engine);
-            recorder.tell(event, log.broken().is_none());
+            recorder.tell(at, event, log.broken().is_none());
         }
         self.waiters.look(engine);
     }
@@ -157,13 +185,19 @@ impl Spine {
     fn carry(&mut self, ask: Ask) {
         let id = ask.id;
         match (&ask.question, ask.timeout_ms) {
+            (Question::Timer { timer: Timer::StreamIdle(attempt), ms }, _)
+                if self.session.parts.limit.is_some() && self.silence.left != Some(*attempt) =>
+            {
+                self.silence.held = Some((*attempt, id, *ms));
+            }
             (Question::Timer { ms, .. }, _) => self.timers.set(id, *ms, Due::Fire),
             (_, Some(ms)) => self.timers.set(id, ms, Due::TimedOut),
             (_, None) => {}
         }
         let Session { engine, parts, .. } = &self.session;
-        let (kept, spans, to) = (&mut self.kept, &self.spans, &self.to);
-        let errand = Around { engine, parts, kept, spans, to, agent: self.carrier.agent() }.errand(ask);
+        let (kept, spans, to, leaving) = (&mut self.kept, &self.spans, &self.to, &self.leave);
+        let errand =
+            Around { engine, parts, kept, spans, to, leaving, agent: self.carrier.agent() }.errand(ask);
         if let Some(errand) = errand {
             self.carrier.start(id, errand);
         }

@@ -1,21 +1,22 @@
 //! Time: timers that the engine asks for, and the time that its questions have (H02).
-use std::collections::HashMap;
-use std::future::{pending, poll_fn};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::collections::{BTreeMap, HashMap};
+use std::future::pending;
+use std::pin::Pin;
+use std::time::Duration;
 
 use machine_core::ids::AskId;
-use tokio::time::Instant;
-use tokio_util::time::DelayQueue;
-use tokio_util::time::delay_queue::Key;
+use tokio::time::{Instant, Sleep, sleep_until};
 
-/// The longest wait of the queue below; the engine takes an early timer for a stray or sets it again.
+/// The longest wait; the engine takes an early timer for a stray or sets it again.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// One time per ask.
+/// One time per ask. What is due at the same moment is told in the order of the asks, so that a run in simulated time
+/// is the same each time.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    queue: DelayQueue<AskId>,
-    keys: HashMap<AskId, (Key, Due)>,
+    queue: BTreeMap<(Instant, AskId), Due>,
+    by_ask: HashMap<AskId, Instant>,
+    sleep: Option<Pin<Box<Sleep>>>,
 }
 
 /// What is due.
@@ -30,53 +31,80 @@ pub(crate) enum Due {
 impl Timers {
     pub(crate) fn set(&mut self, ask: AskId, ms: u64, due: Due) {
         self.clear(ask);
-        let key = self.queue.insert(ask, Duration::from_millis(ms).min(LONGEST));
-        self.keys.insert(ask, (key, due));
+        let at = Instant::now() + Duration::from_millis(ms).min(LONGEST);
+        self.queue.insert((at, ask), due);
+        self.by_ask.insert(ask, at);
     }
 
     pub(crate) fn clear(&mut self, ask: AskId) {
-        if let Some((key, _)) = self.keys.remove(&ask) {
-            self.queue.try_remove(&key);
+        if let Some(at) = self.by_ask.remove(&ask) {
+            self.queue.remove(&(at, ask));
         }
     }
 
-    /// The next that is due.
+    /// The next that is due. One that is cleared before its turn is not told, even if its time was up.
     pub(crate) async fn next(&mut self) -> (AskId, Due) {
-        loop {
-            let expired = poll_fn(|cx| self.queue.poll_expired(cx)).await;
-            let Some(ask) = expired.map(|expired| expired.into_inner()) else { return pending().await };
-            if let Some((_, due)) = self.keys.remove(&ask) {
-                return (ask, due);
-            }
+        if let Some((&(at, _), _)) = self.queue.first_key_value() {
+            self.sleep_until(at).await;
         }
+        let Some(((_, ask), due)) = self.queue.pop_first() else { return pending().await };
+        self.by_ask.remove(&ask);
+        (ask, due)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.queue.is_empty()
+    }
+
+    /// One sleep serves all: it is set again only when another time is the next.
+    async fn sleep_until(&mut self, at: Instant) {
+        if at <= Instant::now() {
+            return;
+        }
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(at)));
+        if sleep.deadline() != at {
+            sleep.as_mut().reset(at);
+        }
+        sleep.as_mut().await;
     }
 }
 
-/// Wall time for the engine, in step with the timers: it never runs slower than they do.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    wall: u64,
-    started: Instant,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Clock {
-    pub(crate) fn start() -> Self {
-        Self { wall: wall(), started: Instant::now() }
+    fn ask(serial: u64) -> AskId {
+        AskId { branch: 0, serial: serial.try_into().unwrap() }
     }
 
-    /// Milliseconds since 1970. After the machine slept, wall time is ahead; under a clock that a test moves, or that
-    /// somebody sets back, the timers are.
-    pub(crate) fn now(self) -> u64 {
-        let elapsed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        wall().max(self.wall.saturating_add(elapsed))
+    #[tokio::test(start_paused = true)]
+    async fn what_is_due_together_is_told_in_the_order_of_the_asks() {
+        let mut timers = Timers::default();
+        for serial in [4, 2, 5, 1, 3] {
+            timers.set(ask(serial), 10, Due::Fire);
+        }
+        timers.set(ask(6), 9, Due::TimedOut);
+        assert_eq!(timers.next().await, (ask(6), Due::TimedOut), "the earlier one comes first");
+        for serial in 1..=5 {
+            assert_eq!(timers.next().await, (ask(serial), Due::Fire));
+        }
+        assert!(timers.is_empty());
     }
-}
 
-fn wall() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    #[tokio::test(start_paused = true)]
+    async fn what_is_cleared_or_set_again_while_others_are_told_does_not_fire() {
+        let mut timers = Timers::default();
+        for serial in [3, 2, 1] {
+            timers.set(ask(serial), 10, Due::Fire);
+        }
+        assert_eq!(timers.next().await, (ask(1), Due::Fire));
+        timers.clear(ask(2));
+        timers.set(ask(3), 5, Due::TimedOut);
+        timers.set(ask(4), 0, Due::Fire);
+        assert_eq!(timers.next().await, (ask(4), Due::Fire));
+        let before = Instant::now();
+        assert_eq!(timers.next().await, (ask(3), Due::TimedOut));
+        assert_eq!(before.elapsed(), Duration::from_millis(5));
+        assert!(timers.is_empty());
+    }
 }

@@ -13,6 +13,8 @@ pub(crate) const BEHIND: usize = 1_024;
 pub struct Seen {
     /// Its place.
     pub place: Place,
+    /// When its input was handled: wall time in milliseconds. It never goes back while the agent is open.
+    pub at: u64,
     /// What happened.
     pub event: Arc<Event>,
 }
@@ -110,10 +112,10 @@ impl Watch {
         *self.lock() = Watched::Over;
     }
 
-    fn tell(&self, place: Place, event: Event) {
+    fn tell(&self, seen: impl FnOnce() -> Seen) {
         let mut watched = self.lock();
         if let Watched::By(to) = &*watched
-            && to.send(Seen { place, event: Arc::new(event) }).is_err()
+            && to.send(seen()).is_err()
         {
             *watched = Watched::ByNobody;
         }
@@ -128,13 +130,15 @@ impl Watch {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     next: u64,
+    /// When the last one was told.
+    at: u64,
     watch: Arc<Watch>,
 }
 
 impl Recorder {
     /// Goes on after this many.
     pub(crate) fn after(events: u64, watch: Arc<Watch>) -> Self {
-        Self { next: events, watch }
+        Self { next: events, at: 0, watch }
     }
 
     pub(crate) fn watch(&self) -> &Arc<Watch> {
@@ -146,15 +150,17 @@ impl Recorder {
         self.next
     }
 
-    /// Tells one event. `durable`: the journal has its input.
-    pub(crate) fn tell(&mut self, event: Event, durable: bool) {
+    /// Tells one event. `at`: when its input was handled. `durable`: the journal has its input.
+    pub(crate) fn tell(&mut self, at: u64, event: Event, durable: bool) {
+        self.at = self.at.max(at);
         let place = if durable && event.is_durable() {
             self.next += 1;
             Place::Durable(self.next - 1)
         } else {
             Place::Live { after: self.next.checked_sub(1) }
         };
-        self.watch.tell(place, event);
+        let at = self.at;
+        self.watch.tell(|| Seen { place, at, event: Arc::new(event) });
     }
 }
 
@@ -165,7 +171,7 @@ mod tests {
     #[test]
     fn c_h06_who_is_not_watched_has_no_buffer() {
         let watch = Watch::new(BEHIND);
-        watch.tell(Place::Live { after: None }, Event::Paused);
+        watch.tell(|| unreachable!("H06: nobody sees it"));
         assert!(matches!(*watch.lock(), Watched::ByNobody));
         let events = watch.subscribe();
         watch.tidy();

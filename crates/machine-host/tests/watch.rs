@@ -169,3 +169,34 @@ async fn closing_meets_a_driver_going_to_rest() {
         assert!(agent.is_gone());
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn events_have_exactly_the_time_that_the_test_made() {
+    let journal = common::journal();
+    let clock = machine_host::WallClock::starting_at(0);
+    let slow = |_: common::Args, cx: machine_host::ToolCx| async move {
+        tokio::time::sleep(Duration::from_millis(7)).await;
+        cx.text("done")
+    };
+    let (agent, mut events) = Agent::builder()
+        .model(Script::of([Say::Calls(vec![("slow", "{}")]), Say::Text("ok")]))
+        .tool(machine_host::tool("slow", "", slow))
+        .journal(journal)
+        .clock(clock)
+        .open_watched()
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(agent.is_resting());
+    agent.prompt("go").await.unwrap();
+    let mut seen = Vec::new();
+    while let Some(Ok(event)) = events.try_next() {
+        if matches!(event.place, Place::Durable(_)) {
+            seen.push(event);
+        }
+    }
+    let at = |wanted: fn(&Event) -> bool| seen.iter().find(|seen| wanted(&seen.event)).unwrap().at;
+    assert_eq!(at(|event| matches!(event, Event::CallStarted { .. })), 5_000, "a rest stops no clock");
+    assert_eq!(at(|event| matches!(event, Event::CallSettled { .. })), 5_007);
+    assert_eq!(agent.recorded(0).await.unwrap(), seen);
+}

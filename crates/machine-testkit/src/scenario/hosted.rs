@@ -12,6 +12,7 @@ use machine_adapter::view::View;
 use machine_core::event::Event;
 use machine_core::history::History;
 use machine_core::input::{Command, Lane};
+use machine_core::message::Content;
 use machine_host::{Agent, AgentBuilder, CommandError, Events, ModelLimit, OpenError, Say, WallClock};
 use tokio::task::yield_now;
 use tokio::time::{Instant, advance, sleep_until};
@@ -50,7 +51,7 @@ pub(crate) fn play(scenario: &Scenario) -> Result<Played, Fault> {
 }
 
 async fn conduct(scenario: &Scenario) -> Result<Played, Fault> {
-    let limit = scenario.model_limit().map(|n| ModelLimit::new(n as usize));
+    let limit = scenario.model_limit().map(ModelLimit::new);
     let house = Arc::new(House {
         scenario: scenario.clone(),
         stage: Stage::new(),
@@ -247,8 +248,8 @@ fn folded(events: &[(u64, Event)]) -> History {
 }
 
 async fn act(agent: &Agent, deed: Deed) -> Result<(), String> {
-    let said = |id: machine_core::ids::InputId, message, meta: Option<machine_core::Text>| {
-        let say = Say::new::<machine_core::message::Content>(message).id(id);
+    let said = |id: machine_core::ids::InputId, message: Content, meta: Option<machine_core::Text>| {
+        let say = Say::new(message).id(id);
         match meta {
             Some(meta) => say.meta(meta),
             None => say,
