@@ -8,10 +8,12 @@
 //! | [`words`] | entries, events and ends as short lines |
 //! | [`played`] | what came out of a run |
 //! | [`judge`] | what was expected and did not come |
+//! | [`report`], [`bless`] | that, for people; writing what came in its place |
 //! | `cast`, `says` | one agent's script while it is played; what it says |
 //! | `simulated`, `actor` | the driver without a runtime |
 //! | `hosted` | the driver on the real host (feature `tokio`) |
 pub(crate) mod actor;
+pub mod bless;
 pub(crate) mod cast;
 pub mod expect;
 pub mod file;
@@ -22,6 +24,7 @@ pub mod load;
 pub mod loose;
 pub(crate) mod phases;
 pub mod played;
+pub mod report;
 pub(crate) mod says;
 pub(crate) mod simulated;
 pub(crate) mod trace;

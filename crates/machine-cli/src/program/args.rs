@@ -26,6 +26,8 @@ pub enum Command {
     Run(Run),
     /// Print the chart of a machine, made from the machine itself
     Chart(Chart),
+    /// Play scenario files and say what did not come as they expect
+    Scenario(Scenario),
 }
 
 /// Work on a directory.
@@ -61,6 +63,25 @@ pub enum Approve {
     All,
     /// Nothing is approved
     None,
+}
+
+/// Play scenario files.
+#[derive(Debug, Arguments)]
+#[command(after_help = "Exit codes:
+  0  every scenario passed
+  1  one failed, cannot be read, or was changed by --bless
+  2  bad usage: the message says what is wrong")]
+pub struct Scenario {
+    /// Scenario files, or directories whose `.yaml` files are taken, also from directories in them
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub paths: Vec<PathBuf>,
+    /// Print the trace of every scenario: inputs, transitions, events, asks. Without it: of those that fail
+    #[arg(long)]
+    pub trace: bool,
+    /// Write what came in the place of history, ends, starts, requests, results and receipts that were expected otherwise. Every
+    /// change is printed, and the exit code is 1
+    #[arg(long)]
+    pub bless: bool,
 }
 
 /// Print the chart of a machine.

@@ -57,6 +57,14 @@ pub enum Usage {
     /// A chart could not be made.
     #[error("chart: {0}")]
     Chart(String),
+    /// There is no scenario to play.
+    #[error("scenario {}: {error}", path.display())]
+    Scenarios {
+        /// As it was given.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: std::io::Error,
+    },
     /// The agent could not be opened.
     #[error("{0}")]
     Open(String),

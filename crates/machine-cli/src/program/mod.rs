@@ -13,6 +13,7 @@
 //! | [`approvals`] | who is asked for approval |
 //! | [`console`] | what is shown: terminal, plain lines, JSON |
 //! | [`chart`] | `chart`: a machine's chart, from the machine itself |
+//! | [`scenario`] | `scenario`: plays scenario files |
 
 pub mod approvals;
 pub mod args;
@@ -22,6 +23,7 @@ pub mod exit;
 pub mod inbound;
 pub mod player;
 pub mod run;
+pub mod scenario;
 pub mod session;
 pub mod waiting;
 pub mod workbench;
@@ -40,6 +42,7 @@ pub fn main() -> ExitCode {
     let done = match Args::try_parse() {
         Ok(Args { command: Command::Run(run) }) => run::run(run),
         Ok(Args { command: Command::Chart(chart) }) => chart::chart(&chart),
+        Ok(Args { command: Command::Scenario(scenario) }) => scenario::scenario(&scenario),
         Err(other) => unparsed(&other),
     };
     done.unwrap_or_else(|error| {
@@ -57,7 +60,7 @@ fn unparsed(other: &clap::Error) -> Result<ExitCode, Usage> {
     }
     if other.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Err(Usage::Line(
-            "say what to do: `agent-machine run` or `chart`; see `agent-machine --help`".into(),
+            "say what to do: `agent-machine run`, `chart` or `scenario`; see `agent-machine --help`".into(),
         ));
     }
     let told = other.to_string();
