@@ -22,6 +22,8 @@ const MAY: &[(&str, &[&str])] = &[
             "machine-agent",
             "machine-adapter",
             "machine-journal",
+            // Feature `tokio`: scenarios on the real host.
+            "machine-host",
         ],
     ),
     (

@@ -137,7 +137,7 @@ impl Scenario {
             Some(role) if !name.is_empty() => Arc::new(role.clone()),
             _ => self.main.clone(),
         };
-        let mut config = role.config.clone();
+        let mut config = role.config.as_ref().map(|config| config.value.clone()).unwrap_or_default();
         if config.request.tools.is_empty() {
             config.request.tools = role.tools().into();
         }

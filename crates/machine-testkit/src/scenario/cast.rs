@@ -148,11 +148,11 @@ impl Cast {
     pub(crate) fn hook<T: Clone>(
         &mut self,
         kind: &'static str,
-        of: impl Fn(&Role) -> &Option<Vec<Hook<T>>>,
+        of: impl Fn(&Role) -> &Option<Vec<Spanned<Hook<T>>>>,
     ) -> Option<Hook<T>> {
         let asked = self.hooks.entry(kind).or_default();
         *asked += 1;
-        of(&self.role).as_ref()?.get(*asked - 1).cloned()
+        of(&self.role).as_ref()?.get(*asked - 1).map(|hook| hook.value.clone())
     }
 
     /// Labels that no response used.

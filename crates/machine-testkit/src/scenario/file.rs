@@ -29,7 +29,7 @@ pub struct File {
     pub why: String,
     /// Limits and policies of the agent.
     #[serde(default)]
-    pub config: Config,
+    pub config: Option<Spanned<Config>>,
     /// What the model answers, attempt by attempt.
     #[serde(default)]
     pub model: Vec<Spanned<Reply>>,
@@ -65,7 +65,7 @@ pub struct Role {
     /// It is opened at the start, under its role's name. Otherwise a call opens it, under the call's name.
     pub standalone: bool,
     /// Limits and policies.
-    pub config: Config,
+    pub config: Option<Spanned<Config>>,
     /// What its model answers.
     pub model: Vec<Spanned<Reply>>,
     /// And after that.
@@ -285,15 +285,15 @@ pub enum Prepare {
 #[serde(default, deny_unknown_fields)]
 pub struct Hooks {
     /// Before a prompt opens or joins a turn.
-    pub screen: Option<Vec<Hook<Screens>>>,
+    pub screen: Option<Vec<Spanned<Hook<Screens>>>>,
     /// Before a step.
-    pub gate: Option<Vec<Hook<Gates>>>,
+    pub gate: Option<Vec<Spanned<Hook<Gates>>>>,
     /// After a failed attempt.
-    pub recover: Option<Vec<Hook<Recovers>>>,
+    pub recover: Option<Vec<Spanned<Hook<Recovers>>>>,
     /// When the turn would end.
-    pub stop: Option<Vec<Hook<Stops>>>,
+    pub stop: Option<Vec<Spanned<Hook<Stops>>>>,
     /// Maintenance.
-    pub maintain: Option<Vec<Hook<Maintains>>>,
+    pub maintain: Option<Vec<Spanned<Hook<Maintains>>>>,
 }
 
 /// What a hook does when it is asked.

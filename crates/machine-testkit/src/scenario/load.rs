@@ -1,12 +1,14 @@
 //! Reading a scenario file, and what is wrong with it: each mistake is named with its place.
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use machine_core::config::Config;
 use serde_saphyr::{Location, Spanned, UserMessageFormatter};
 
 use crate::scenario::Scenario;
 use crate::scenario::expect::Expect;
-use crate::scenario::file::{Call, Ends, File, Moment, Prepare, Reply, Role, Verb};
+use crate::scenario::file::{Call, Ends, File, Hook, Hooks, Moment, Prepare, Reply, Role, Verb};
 use crate::scenario::loose::{Many, Short};
 use crate::scenario::words::unknown_event;
 
@@ -85,35 +87,67 @@ fn problem(error: &serde_saphyr::Error) -> String {
 
 /// What a file may not say although it can be read.
 fn check(file: &File) -> Result<(), Mistake> {
-    let main = (&file.model, &file.model_then, &file.calls);
-    let roles = file.agents.values().map(|role| (&role.model, &role.model_then, &role.calls));
-    for (model, then, calls) in std::iter::once(main).chain(roles) {
-        for reply in model.iter().chain(then) {
-            reply_is_one(reply)?;
-        }
-        for (label, behaviours) in calls {
-            let at = behaviours.referenced;
-            let made =
-                model.iter().chain(then).any(|reply| reply.value.calls.iter().any(|call| call == label));
-            if !made {
-                return Err((at, format!("the call `{label}` is never made: no reply of the model has it")));
-            }
-            call_is_sound(label, at, &behaviours.value, file)?;
-        }
-    }
+    let main = Part {
+        config: &file.config,
+        model: &file.model,
+        then: &file.model_then,
+        calls: &file.calls,
+        hooks: &file.hooks,
+    };
+    let of_role = |role: &'_ Role| Part::of(role).check(file);
+    main.check(file)?;
+    file.agents.values().try_for_each(of_role)?;
     timeline(file)?;
-    expectations(&file.expect.value, file)?;
+    expectations(&file.expect.value, &labels(file, None))?;
     for (agent, expect) in &file.expect.value.agents {
+        let at = expect.referenced;
         if !expect.value.agents.is_empty() {
-            let nested = format!("write the expectations of agents below `{agent}` as `{agent}/NAME`");
-            return Err((expect.referenced, nested));
+            return Err((at, format!("write the expectations of agents below `{agent}` as `{agent}/NAME`")));
         }
-        expectations(&expect.value, file)?;
+        let role = role_of(agent, file).ok_or_else(|| (at, format!("there is no agent `{agent}`")))?;
+        expectations(&expect.value, &labels(file, Some(role)))?;
     }
     Ok(())
 }
 
-fn reply_is_one(Spanned { value: reply, referenced: at, .. }: &Spanned<Reply>) -> Result<(), Mistake> {
+/// What one agent plays.
+struct Part<'f> {
+    config: &'f Option<Spanned<Config>>,
+    model: &'f [Spanned<Reply>],
+    then: &'f Option<Spanned<Reply>>,
+    calls: &'f BTreeMap<String, Spanned<Many<Call>>>,
+    hooks: &'f Hooks,
+}
+
+impl<'f> Part<'f> {
+    fn of(role: &'f Role) -> Self {
+        let Role { standalone: _, config, model, model_then: then, calls, hooks } = role;
+        Self { config, model, then, calls, hooks }
+    }
+
+    fn check(&self, file: &File) -> Result<(), Mistake> {
+        if let Some(config) = self.config {
+            config.value.check().map_err(|error| (config.referenced, format!("config.{error}")))?;
+        }
+        let replies = || self.model.iter().chain(self.then);
+        replies().try_for_each(reply_is_sound)?;
+        for (label, behaviours) in self.calls {
+            let at = behaviours.referenced;
+            if !replies().any(|reply| reply.value.calls.contains(label)) {
+                return Err((at, format!("the call `{label}` is never made: no reply of the model has it")));
+            }
+            call_is_sound(label, at, &behaviours.value, file)?;
+        }
+        let Hooks { screen, gate, recover, stop, maintain } = self.hooks;
+        hooks_are_sound(screen)?;
+        hooks_are_sound(gate)?;
+        hooks_are_sound(recover)?;
+        hooks_are_sound(stop)?;
+        hooks_are_sound(maintain)
+    }
+}
+
+fn reply_is_sound(Spanned { value: reply, referenced: at, .. }: &Spanned<Reply>) -> Result<(), Mistake> {
     let Reply { thinking, text, calls: _, pieces, takes, finish, raw: _, usage: _, fail, silent, panics } =
         reply;
     let ends = [
@@ -167,14 +201,24 @@ fn call_is_sound(label: &str, at: Location, calls: &Many<Call>, file: &File) -> 
             return Err((at, format!("`{label}` is unknown, so it cannot end")));
         }
         if let Some(hook) = &call.finalize {
-            one_answer(at, hook.says.is_some(), hook.fails.is_some(), hook.panics.is_some(), hook.hangs)?;
+            one_answer(at, hook)?;
         }
     }
     Ok(())
 }
 
-fn one_answer(at: Location, says: bool, fails: bool, panics: bool, hangs: bool) -> Result<(), Mistake> {
-    let ways = [("says", says), ("fails", fails), ("panics", panics), ("hangs", hangs)];
+fn hooks_are_sound<T>(hooks: &Option<Vec<Spanned<Hook<T>>>>) -> Result<(), Mistake> {
+    hooks.iter().flatten().try_for_each(|hook| one_answer(hook.referenced, &hook.value))
+}
+
+fn one_answer<T>(at: Location, hook: &Hook<T>) -> Result<(), Mistake> {
+    let Hook { takes: _, edits: _, says, fails, panics, hangs } = hook;
+    let ways = [
+        ("says", says.is_some()),
+        ("fails", fails.is_some()),
+        ("panics", panics.is_some()),
+        ("hangs", *hangs),
+    ];
     only_one(at, "a hook does one thing", &ways)
 }
 
@@ -261,26 +305,40 @@ fn role_of<'f>(agent: &str, file: &'f File) -> Option<&'f Role> {
     role
 }
 
-fn expectations(expect: &Expect, file: &File) -> Result<(), Mistake> {
+/// Some reply of the model has this call.
+fn is_made(call: &str, at: Location, labels: &[&str]) -> Result<(), Mistake> {
+    if labels.contains(&call.split('#').next().unwrap_or(call)) {
+        return Ok(());
+    }
+    Err((at, format!("the call `{call}` is never made; the calls are: {}", labels.join(", "))))
+}
+
+fn expectations(expect: &Expect, labels: &[&str]) -> Result<(), Mistake> {
     let patterns = expect.events.iter().chain(&expect.never);
     let patterns = patterns.map(|pattern| (&*pattern.value, pattern.referenced));
     let counted = expect.counts.iter().map(|(pattern, count)| (&**pattern, count.referenced));
     for (pattern, at) in patterns.chain(counted) {
-        let line = match pattern.strip_prefix('@') {
-            None => pattern,
-            Some(rest) => match rest.split_once(' ') {
-                Some((time, line)) if time.parse::<u64>().is_ok() => line,
-                _ => return Err((at, format!("`{pattern}`: after `@` comes a tick and a blank"))),
-            },
-        };
-        if let Some(problem) = unknown_event(line.split(' ').next().unwrap_or_default()) {
-            return Err((at, problem));
-        }
+        is_event(pattern, at)?;
     }
-    for (agent, expect) in &expect.agents {
-        if role_of(agent, file).is_none() {
-            return Err((expect.referenced, format!("there is no agent `{agent}`")));
-        }
+    let of_calls = expect.results.iter().map(|(call, result)| (call, result.referenced));
+    let read = expect.reads.iter().map(|(call, texts)| (call, texts.referenced));
+    let at = |state: &Spanned<_>| state.referenced;
+    let in_states =
+        expect.states.iter().flat_map(|state| state.value.calls.keys().map(move |c| (c, at(state))));
+    of_calls.chain(read).chain(in_states).try_for_each(|(call, at)| is_made(call, at, labels))
+}
+
+/// It begins with the name of an event, after a tick if it likes.
+fn is_event(pattern: &str, at: Location) -> Result<(), Mistake> {
+    let line = match pattern.strip_prefix('@') {
+        None => pattern,
+        Some(rest) => match rest.split_once(' ') {
+            Some((time, line)) if time.parse::<u64>().is_ok() => line,
+            _ => return Err((at, format!("`{pattern}`: after `@` comes a tick and a blank"))),
+        },
+    };
+    match unknown_event(line.split(' ').next().unwrap_or_default()) {
+        Some(problem) => Err((at, problem)),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -1,0 +1,84 @@
+//! A scenario that is written wrong says what and where.
+use std::path::Path;
+
+use machine_testkit::scenario::Scenario;
+
+fn wrong(text: &str, right: &str) {
+    let error = Scenario::parse(Path::new("x.yaml"), text).map(drop).expect_err(text).to_string();
+    assert!(error.contains(right), "{error}\nwithout: {right}");
+}
+
+#[test]
+fn an_unknown_key() {
+    wrong(
+        "title: x\nmodl: []\nexpect: {}",
+        "x.yaml:2:1: unknown field `modl`, expected one of title, proves",
+    );
+    wrong("title: x\nexpect:\n  ende: []", "x.yaml:3:3: unknown field `ende`");
+    wrong("title: x\nconfig: {calls: {max: 1}}\nexpect: {}", "x.yaml:2:18: unknown field `max`");
+}
+
+#[test]
+fn a_key_that_is_missing_or_comes_twice() {
+    wrong("expect: {}", "missing field `title`");
+    wrong("title: x\ntitle: y\nexpect: {}", "x.yaml:2:1: duplicate mapping key `title`");
+}
+
+#[test]
+fn a_call_that_is_never_made() {
+    let calls = "title: x\nmodel: [{calls: [a]}]\ncalls:\n  b: {ends: hang}\nexpect: {}";
+    wrong(calls, "x.yaml:4:6: the call `b` is never made: no reply of the model has it");
+    let approval = "title: x\nmodel: [{calls: [a]}]\ntimeline:\n  - {at: 1, do: {approve: b}}\nexpect: {}";
+    wrong(approval, "x.yaml:4:5: the call `b` is never made; the calls are: a");
+    let expected = "title: x\nmodel: [{calls: [a]}]\nexpect:\n  results:\n    b: ok";
+    wrong(expected, "x.yaml:5:8: the call `b` is never made; the calls are: a");
+}
+
+#[test]
+fn a_tick_in_the_past() {
+    let text = "title: x\ntimeline:\n  - {at: 5, do: pause}\n  - {at: 3, do: resume}\nexpect: {}";
+    wrong(text, "x.yaml:4:5: tick 3 is in the past: the moment above is at 5");
+    let piece =
+        "title: x\nmodel:\n  - pieces: [{at: 5, event: {text: a}}, {at: 4, event: {text: b}}]\nexpect: {}";
+    wrong(piece, "x.yaml:3:5: a piece comes before the one above it");
+}
+
+#[test]
+fn an_event_that_there_is_not() {
+    wrong(
+        "title: x\nexpect:\n  events:\n    - \"@3 turn_endet 1\"",
+        "x.yaml:4:7: unknown event `turn_endet`, expected one of",
+    );
+    wrong("title: x\nexpect: {never: [\"@x turn_ended\"]}", "after `@` comes a tick");
+    wrong("title: x\nexpect: {counts: {turns: 1}}", "unknown event `turns`");
+}
+
+#[test]
+fn an_action_that_there_is_not() {
+    wrong(
+        "title: x\ntimeline: [{at: 0, do: {submt: go}}]\nexpect: {}",
+        "x.yaml:2:25: unknown variant `submt`, expected one of submit, join",
+    );
+    wrong("title: x\ntimeline: [{at: 0, do: puase}]\nexpect: {}", "unknown variant `puase`");
+    wrong("title: x\ntimeline: [{at: 0, do: {abort: nobody}}]\nexpect: {}", "unknown variant `nobody`");
+    wrong("title: x\ntimeline: [{at: 0, agent: b, do: pause}]\nexpect: {}", "there is no agent `b`");
+}
+
+#[test]
+fn things_that_do_not_go_together() {
+    let two_ends = "title: x\nmodel: [{text: a, finish: end_turn, silent: true}]\nexpect: {}";
+    wrong(two_ends, "x.yaml:2:9: a reply ends once, but here are `finish` and `silent`");
+    let two_texts = "title: x\nmodel: [{text: a, pieces: [{at: 1, event: {text: b}}]}]\nexpect: {}";
+    wrong(two_texts, "a reply says its text once");
+    let role =
+        "title: x\nmodel: [{calls: [a]}]\ncalls: {a: {ends: {agent: {role: b, prompt: x}}}}\nexpect: {}";
+    wrong(role, "there is no role `b`");
+    let hook = "title: x\nhooks: {stop: [{says: end, fails: no}]}\nexpect: {}";
+    wrong(hook, "a hook does one thing, but here are `says` and `fails`");
+}
+
+#[test]
+fn a_configuration_that_is_nonsense() {
+    let text = "title: x\nconfig:\n  calls: {max_parallel: 0}\nexpect: {}";
+    wrong(text, "x.yaml:3:3: config.calls.max_parallel = 0: no call could ever run (B11)");
+}
