@@ -24,6 +24,7 @@ use crate::batch::Batch;
 use crate::deliver::Run;
 use crate::ledger::Ledger;
 use crate::out::Out;
+use crate::repeat::Repeats;
 use crate::trace::Trace;
 
 /// The version of [`Snapshot`]'s shape.
@@ -43,6 +44,8 @@ pub struct Engine {
     pub(crate) calls: BTreeMap<CallId, Machine<Call>>,
     pub(crate) batch: Batch,
     pub(crate) ledger: Ledger,
+    /// Of the running turn (T19).
+    pub(crate) repeats: Repeats,
     pub(crate) asks: Asks,
     pub(crate) history: History,
     /// History and edits of running maintenance, until it is done (A17).
@@ -132,6 +135,7 @@ impl Engine {
             calls: BTreeMap::new(),
             batch: Batch::default(),
             ledger: Ledger::default(),
+            repeats: Repeats::default(),
             asks: Asks::new(branch),
             history: History::new(),
             staged: None,

@@ -13,6 +13,7 @@ use machine_turn::attempt::Response;
 use crate::deliver::Run;
 use crate::engine::{Staged, Told};
 use crate::out::{Order, Work};
+use crate::repeat::Repeats;
 
 impl Run<'_> {
     /// Asks the host: an act waits for the journal, a question leaves at once.
@@ -99,8 +100,9 @@ impl Run<'_> {
     pub(crate) fn respond(&mut self, response: Response) {
         let Some(step) = self.engine.turn.as_ref().map(|turn| turn.data().step_id()) else { return };
         let limits = &self.engine.turn_config.turn;
-        let (entry, openings) = self.engine.ledger.announce(step, response, &self.engine.history, limits);
+        let (entry, mut openings) = self.engine.ledger.announce(step, response, &self.engine.history, limits);
         self.append(entry);
+        self.refuse_repeats(&mut openings);
         for opening in &openings {
             let call = &opening.call;
             let (wire, tool) = (call.wire.clone(), call.tool.clone());
@@ -127,6 +129,7 @@ impl Run<'_> {
 
     pub(crate) fn turn_ended(&mut self, end: TurnEnd) {
         self.engine.turn = None;
+        self.engine.repeats = Repeats::default();
         self.step_agent(&machine_agent::Event::TurnEnded(end));
     }
 

@@ -13,6 +13,7 @@
 //! | `scheduling` | the life of calls: opening, starting, answering, ending |
 //! | [`ledger`] | every call is announced once and answered once, in call order |
 //! | `result` | what the model reads of a result |
+//! | `repeat` | calls that were made again and again with the same result |
 //! | `entries` | asks and withdrawals, requests, entries besides results, staged edits |
 //! | `recover` | a dead process, a fault |
 //! | `answers` | answers for hosts that do not care |
@@ -33,6 +34,7 @@ mod entries;
 pub mod ledger;
 pub mod out;
 mod recover;
+mod repeat;
 mod result;
 mod route;
 mod scheduling;

@@ -62,13 +62,26 @@ impl Run<'_> {
             return;
         }
         let outcome = settlement.outcome.clone();
+        if self.engine.batch.unbar(call) && outcome.is_ok() {
+            self.stop_batch(call);
+        }
         self.out.events.push(Report::CallSettled { call, outcome });
         while let Some(entry) = self.engine.ledger.next() {
+            self.engine.repeats.note(&entry);
             self.append(entry);
         }
         if let Some(done) = self.engine.ledger.done() {
+            self.engine.repeats.close(call.step);
             self.batch_done(done);
         }
+    }
+
+    /// A call ended its batch: later ones are answered unstarted, and the turn ends (T17). None of them started.
+    fn stop_batch(&mut self, call: CallId) {
+        self.engine.ledger.stop(call, &"the call ended its batch".into());
+        let later = self.engine.ledger.owed().into_iter().filter(|other| *other > call);
+        let skip = |call| Work::ToCall(call, machine_tool::Event::Skip(SkipCode::BatchStopped));
+        self.push_first(later.collect::<alloc::vec::Vec<_>>().into_iter().map(skip));
     }
 
     /// The last result is in history: what results carried waits for the drain, and the turn goes on (B09).

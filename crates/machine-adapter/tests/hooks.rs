@@ -84,7 +84,7 @@ fn c_t02_the_gate_says_what_a_step_begins_with() {
     let with = Proceed {
         tools: None,
         system: Some("be brief".into()),
-        settings: Some(Arc::new(Settings { model: "small".into(), extra: None })),
+        settings: Some(Arc::new(Settings { model: "small".into(), ..Settings::default() })),
         messages: vec![text_content("it is Monday")],
     };
     let script = model([calls(&["a"]), text("ok")])

@@ -352,6 +352,8 @@ pub struct Plan {
     pub access: Access,
     /// Whether someone must approve it.
     pub approval: bool,
+    /// Later calls of the batch wait for it; if it ends `Ok` they do not run, and the turn ends (T17).
+    pub stop_batch: bool,
     /// Milliseconds it may run (C10).
     pub timeout_ms: Option<u64>,
     /// Keep the accesses when it detaches (B07).

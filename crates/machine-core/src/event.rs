@@ -322,6 +322,10 @@ pub enum EndReason {
     Blocked(Text),
     /// `max_steps` was reached (T12).
     StepLimit,
+    /// A call was repeated too often (T19).
+    RepeatLimit,
+    /// `max_tokens` was passed (U04).
+    BudgetLimit,
     /// Somebody stopped it.
     Aborted(Arc<Cause>),
     /// It could not go on.
@@ -345,6 +349,8 @@ impl EndReason {
             Self::Paused => "paused",
             Self::Blocked(_) => "blocked",
             Self::StepLimit => "step_limit",
+            Self::RepeatLimit => "repeat_limit",
+            Self::BudgetLimit => "budget_limit",
             Self::Aborted(_) => "aborted",
             Self::Failed(_) => "failed",
             Self::Interrupted => "interrupted",

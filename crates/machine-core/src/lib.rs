@@ -16,6 +16,7 @@
 //! | [`event`] | everything the engine reports |
 //! | [`config`] | limits and policies |
 //! | [`machine`] | the owner of a statig machine |
+//! | [`canonical`] | one text for all ways to write the same JSON object |
 //! | [`digest`] | stable digests over encoded bytes |
 //!
 //! The crate is `no_std`: there is no clock, thread, file or random hash order here or in any crate that
@@ -27,6 +28,7 @@ extern crate alloc;
 
 pub mod access;
 pub mod ask;
+pub mod canonical;
 pub mod config;
 pub mod digest;
 pub mod drain;

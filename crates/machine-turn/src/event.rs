@@ -37,6 +37,8 @@ pub enum Event {
         /// The first result that ends the turn, in call order (T17).
         stopped_by: Option<(CallId, Text)>,
     },
+    /// A call of the batch repeats itself too often: the turn ends when the batch is over (T19).
+    Repeated,
     /// What waits, in answer to [`Signal::Look`].
     Pending(Pending),
     /// `Stop` was answered.
@@ -67,6 +69,7 @@ impl Kind for Event {
             Self::Recovered(_) => "Recovered",
             Self::BackoffOver => "BackoffOver",
             Self::BatchDone { .. } => "BatchDone",
+            Self::Repeated => "Repeated",
             Self::Pending(_) => "Pending",
             Self::Stopped(_) => "Stopped",
             Self::HookFailed(_) => "HookFailed",

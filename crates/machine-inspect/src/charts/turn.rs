@@ -130,6 +130,7 @@ fn samples() -> Vec<Event> {
     events.extend(recoveries().into_iter().map(Event::Recovered));
     events.extend([
         Event::BackoffOver,
+        Event::Repeated,
         Event::BatchDone { stopped_by: None },
         Event::BatchDone { stopped_by: Some((stopped_by, "enough".into())) },
     ]);
