@@ -15,6 +15,7 @@
 //! | `result` | what the model reads of a result |
 //! | `repeat` | calls that were made again and again with the same result |
 //! | `entries` | asks and withdrawals, requests, entries besides results, staged edits |
+//! | `hook_text` | how much text hooks may put into history |
 //! | `recover` | a dead process, a fault |
 //! | `answers` | answers for hosts that do not care |
 //! | [`out`] | what a `handle` brings out |
@@ -31,6 +32,7 @@ pub mod batch;
 mod deliver;
 pub mod engine;
 mod entries;
+mod hook_text;
 pub mod ledger;
 pub mod out;
 mod recover;

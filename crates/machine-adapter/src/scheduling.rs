@@ -58,9 +58,11 @@ impl Run<'_> {
 
     /// A call is answered, once; results go into history as far as call order allows (V13, B08).
     pub(crate) fn answered_call(&mut self, call: CallId, settlement: &Settlement) {
-        if !self.engine.ledger.settle(call, settlement, &self.engine.turn_config) {
+        if !self.engine.ledger.owes(call) {
             return;
         }
+        let settlement = &self.hook_adds(settlement);
+        self.engine.ledger.settle(call, settlement, &self.engine.turn_config);
         let outcome = settlement.outcome.clone();
         if self.engine.batch.unbar(call) && outcome.is_ok() {
             self.stop_batch(call);
@@ -117,6 +119,7 @@ impl Run<'_> {
     pub(crate) fn background_ended(&mut self, call: CallId, settlement: &Settlement) {
         let outcome = settlement.outcome.clone();
         self.out.events.push(Report::BackgroundEnded { call, outcome });
+        let settlement = &self.hook_adds(settlement);
         let content = self.notice(call, settlement);
         let wake = !self.recovering;
         self.step_agent(&machine_agent::Event::BackgroundEnded { call, content, wake });

@@ -183,6 +183,15 @@ pub enum Event {
         /// What went wrong.
         error: Arc<HookError>,
     },
+    /// Hooks said more in this turn than they may: this message was cut (H09).
+    HookTextCut {
+        /// Whose message.
+        hook: Text,
+        /// Its length, in characters.
+        chars: usize,
+        /// How many of them are in it still.
+        kept: usize,
+    },
     /// The stop hook wanted to go on once too often (T16).
     HookOverruled {
         /// The turn.

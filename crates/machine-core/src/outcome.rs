@@ -218,6 +218,8 @@ pub struct ToolResult {
     pub output: alloc::vec::Vec<Part>,
     /// For the model only; stands after the output and is not counted against the output limit.
     pub note: Option<Text>,
+    /// The hook that added `note` or `deliver` while the result was finalized; they count as its text (H09).
+    pub hook: Option<Text>,
     /// Ends the turn after the batch, with this reason, if the outcome is `Ok` (T17).
     pub stop_turn: Option<Text>,
     /// A message that goes in after the batch's last result (A05).

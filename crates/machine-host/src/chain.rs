@@ -5,6 +5,7 @@ use machine_core::Text;
 use machine_core::ask::{Approval, Gated, HookError, HookFailure, Proceed, Recovery, Screened, StopVerdict};
 use machine_core::config::Questions;
 use machine_core::ids::CallId;
+use machine_core::message::Said;
 use machine_core::outcome::ToolResult;
 
 use crate::editor::Editor;
@@ -74,7 +75,7 @@ impl Chain {
         for hook in self.those(|wants| wants.gate) {
             let answer = hook.gate(question.clone(), editor.clone()).await;
             match answer.map_err(|error| failed(hook, &*error))? {
-                Gated::Proceed(with) => overlay(&mut all, &with),
+                Gated::Proceed(with) => overlay(&mut all, &with, hook),
                 Gated::Block(why) => return Ok(Gated::Block(why)),
             }
         }
@@ -124,7 +125,8 @@ impl Chain {
 
     pub(crate) async fn finalize(&self, mut question: FinalizeQuestion) -> Answered<ToolResult> {
         for hook in self.those(|wants| wants.finalize) {
-            question.result = hook.finalize(question.clone()).await.map_err(|error| failed(hook, &*error))?;
+            let result = hook.finalize(question.clone()).await.map_err(|error| failed(hook, &*error))?;
+            question.result = credit(&question.result, result, hook);
         }
         Ok(question.result)
     }
@@ -133,7 +135,10 @@ impl Chain {
         for hook in self.those(|wants| wants.stop) {
             match hook.stop(question.clone()).await.map_err(|error| failed(hook, &*error))? {
                 StopVerdict::End => {}
-                go_on => return Ok(go_on),
+                StopVerdict::Continue(messages) => {
+                    let messages = messages.iter().map(|said| named(said.clone(), hook)).collect();
+                    return Ok(StopVerdict::Continue(messages));
+                }
             }
         }
         Ok(StopVerdict::End)
@@ -171,10 +176,22 @@ fn failed(hook: &dyn Hooks, error: &(dyn std::error::Error + Send + Sync)) -> Ar
 }
 
 /// What a later hook says takes the place of what an earlier one said; messages add up.
-fn overlay(all: &mut Proceed, with: &Proceed) {
+fn overlay(all: &mut Proceed, with: &Proceed, hook: &dyn Hooks) {
     let Proceed { tools, system, settings, messages } = with.clone();
     all.tools = tools.or(all.tools.take());
     all.system = system.or(all.system.take());
     all.settings = settings.or(all.settings.take());
-    all.messages.extend(messages);
+    all.messages.extend(messages.into_iter().map(|said| named(said, hook)));
+}
+
+/// The engine is told whose message it is (H09).
+fn named(said: Said, hook: &dyn Hooks) -> Said {
+    Said { hook: hook.name().into(), ..said }
+}
+
+/// What a hook added to a result is its own (H09).
+fn credit(before: &ToolResult, after: ToolResult, hook: &dyn Hooks) -> ToolResult {
+    let added = after.note != before.note || after.deliver != before.deliver;
+    let by = if added { Some(hook.name().into()) } else { before.hook.clone() };
+    ToolResult { hook: by, ..after }
 }

@@ -9,7 +9,7 @@ use machine_core::drain::Pending;
 use machine_core::event::{Event as Report, TurnEnd};
 use machine_core::ids::{AttemptId, CallId};
 use machine_core::machine::Kind;
-use machine_core::message::Content;
+use machine_core::message::{Content, Said};
 use machine_core::response::{Finished, ModelError, ModelEvent};
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ pub enum Signal {
     /// Check history, then ask for this attempt.
     Request(AttemptId),
     /// Put the gate's messages into history (T14).
-    Gate(Vec<Content>),
+    Gate(Vec<Said>),
     /// Commit the response; its calls become the batch.
     Respond(Response),
     /// Commit the visible text of an aborted response (M11).
@@ -103,7 +103,7 @@ pub enum Signal {
     /// Put what waits into history (T14).
     Drain,
     /// Messages of the stop hook, for the next-step lane.
-    Continue(Vec<Content>),
+    Continue(Vec<Said>),
     /// Stop the batch (X03).
     AbortCalls(Arc<Cause>),
     /// Stop the batch without grace (X04).

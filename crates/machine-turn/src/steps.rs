@@ -9,7 +9,7 @@ use machine_core::config::Salvage;
 use machine_core::drain::Pending;
 use machine_core::event::{AttemptEnd, EndReason, Event as Report, Sealed, TurnEnd};
 use machine_core::ids::CallId;
-use machine_core::message::{Content, Part};
+use machine_core::message::{Part, Said};
 use machine_core::response::{Failure, Finished, ModelError, ModelEvent};
 use machine_core::usage::Usage;
 use statig::Outcome::{self, Handled, Super, Transition};
@@ -161,7 +161,7 @@ impl Turn {
     }
 
     /// The stop hook wants to go on: its messages wait for the next step, unless it was overruled (T16).
-    pub(crate) fn continued(&mut self, ctx: &mut Ctx<'_>, messages: &[Content]) -> Outcome<State> {
+    pub(crate) fn continued(&mut self, ctx: &mut Ctx<'_>, messages: &[Said]) -> Outcome<State> {
         let messages = saying(messages);
         if messages.is_empty() {
             let why = "the stop hook continues without a message";
@@ -256,6 +256,6 @@ impl Turn {
 }
 
 /// Messages that say something; a blank one is none.
-fn saying(messages: &[Content]) -> Vec<Content> {
-    messages.iter().filter(|message| message.iter().any(Part::is_visible)).cloned().collect()
+fn saying(messages: &[Said]) -> Vec<Said> {
+    messages.iter().filter(|said| said.content.iter().any(Part::is_visible)).cloned().collect()
 }

@@ -138,7 +138,7 @@ fn samples() -> Vec<Event> {
     events.extend([
         Event::Stopped(StopVerdict::End),
         Event::Stopped(StopVerdict::Continue(Arc::from([]))),
-        Event::Stopped(StopVerdict::Continue(Arc::from([text_content("go on")]))),
+        Event::Stopped(StopVerdict::Continue(Arc::from([text_content("go on").into()]))),
         Event::HookFailed(hook),
         Event::Abort(cause),
         Event::Hurry,
