@@ -1,7 +1,7 @@
 //! Who may start: accesses, cap, call order (B01 to B10).
 //!
 //! A call starts when every earlier call of its batch has been prepared, it conflicts with no running call and with
-//! no earlier call that is not over, and a slot is free.
+//! no earlier call that is not over, no earlier call may still end the batch (T17), and a slot is free.
 //!
 //! Scheduling does not compare calls pair by pair; only `look_again` and `held_by_deaf` do. As in databases with locks at several levels, an access marks the node
 //! of its path and leaves an intention (`Below`) on every ancestor. A call waits at a node while a mode that clashes
@@ -30,6 +30,8 @@ pub struct Batch {
     ready: BTreeSet<CallId>,
     /// Declared again and in the way of a later call that runs: looked at when a call gives something back.
     stalled: BTreeSet<CallId>,
+    /// Calls that may end their batch: no later one starts before they are answered (T17).
+    bars: BTreeSet<CallId>,
     /// Hold a slot.
     running: BTreeSet<CallId>,
     /// Of those, answered and not ended.
@@ -128,7 +130,8 @@ impl Batch {
         if self.running.len() >= max_parallel as usize {
             return None;
         }
-        let call = self.ready.pop_first()?;
+        let call = self.ready.first().copied().filter(|call| !self.is_barred(*call))?;
+        self.ready.remove(&call);
         self.running.insert(call);
         if let Some(entered) = self.entered.get_mut(&call) {
             entered.at = At::Started;
@@ -136,9 +139,25 @@ impl Batch {
         Some(call)
     }
 
+    /// Later calls wait for the answer of this one, whatever they touch. It is not prepared yet.
+    pub(crate) fn bar(&mut self, call: CallId) {
+        self.bars.insert(call);
+    }
+
+    /// A call is answered: whether later ones waited for that.
+    pub(crate) fn unbar(&mut self, call: CallId) -> bool {
+        self.bars.remove(&call)
+    }
+
+    /// Ready calls are looked at in call order: where the first is barred, all are.
+    fn is_barred(&self, call: CallId) -> bool {
+        self.bars.first().is_some_and(|first| *first < call)
+    }
+
     /// A call's work is over, or it will never run: it gives back its slot and its accesses (B07).
     pub(crate) fn end(&mut self, call: CallId, rules: &PathRules) {
         self.early.remove(&call);
+        self.bars.remove(&call);
         self.ready.remove(&call);
         self.stalled.remove(&call);
         self.running.remove(&call);
@@ -216,6 +235,7 @@ impl Batch {
             let mut deaf = self.deaf.iter().filter_map(|call| self.entered.get(call));
             deaf.any(|other| conflict(access, &other.access, rules))
         };
+        let wanting = wanting.take_while(|(call, _)| !self.is_barred(**call));
         wanting.filter(|(_, entered)| full || blocked(&entered.access)).map(|(call, _)| *call).collect()
     }
 

@@ -22,8 +22,10 @@ use serde::{Deserialize, Serialize};
 use crate::asks::{Asks, Open};
 use crate::batch::Batch;
 use crate::deliver::Run;
+use crate::hook_text::HookText;
 use crate::ledger::Ledger;
 use crate::out::Out;
+use crate::repeat::Repeats;
 use crate::trace::Trace;
 
 /// The version of [`Snapshot`]'s shape.
@@ -43,6 +45,10 @@ pub struct Engine {
     pub(crate) calls: BTreeMap<CallId, Machine<Call>>,
     pub(crate) batch: Batch,
     pub(crate) ledger: Ledger,
+    /// Of the running turn (T19).
+    pub(crate) repeats: Repeats,
+    /// Of the running turn, or the next (H09).
+    pub(crate) hook_text: HookText,
     pub(crate) asks: Asks,
     pub(crate) history: History,
     /// History and edits of running maintenance, until it is done (A17).
@@ -132,6 +138,8 @@ impl Engine {
             calls: BTreeMap::new(),
             batch: Batch::default(),
             ledger: Ledger::default(),
+            repeats: Repeats::default(),
+            hook_text: HookText::default(),
             asks: Asks::new(branch),
             history: History::new(),
             staged: None,

@@ -7,12 +7,14 @@ use machine_core::ask::{Question, Subject, Withdrawal, WithdrawnBecause};
 use machine_core::drain::Drained;
 use machine_core::event::{Event as Report, HeadTold, RequestHead, TurnEnd};
 use machine_core::ids::{AttemptId, TurnId};
-use machine_core::message::{Content, Entry, Message, Origin, sayable, text_content};
+use machine_core::message::{Content, Entry, Message, Origin, Said, sayable, text_content};
 use machine_turn::attempt::Response;
 
 use crate::deliver::Run;
 use crate::engine::{Staged, Told};
+use crate::hook_text::HookText;
 use crate::out::{Order, Work};
+use crate::repeat::Repeats;
 
 impl Run<'_> {
     /// Asks the host: an act waits for the journal, a question leaves at once.
@@ -74,9 +76,10 @@ impl Run<'_> {
         self.append(Arc::new(Entry { origin, turn: self.turn_id(), message, meta }));
     }
 
-    pub(crate) fn commit_gate(&mut self, messages: Vec<Content>) {
-        for content in messages {
-            self.append(Entry::user(Origin::Gate, self.turn_id(), sayable(&content)));
+    pub(crate) fn commit_gate(&mut self, messages: Vec<Said>) {
+        for said in messages {
+            let content = self.hook_says(&said);
+            self.append(Entry::user(Origin::Gate { hook: said.hook }, self.turn_id(), content));
         }
     }
 
@@ -99,8 +102,9 @@ impl Run<'_> {
     pub(crate) fn respond(&mut self, response: Response) {
         let Some(step) = self.engine.turn.as_ref().map(|turn| turn.data().step_id()) else { return };
         let limits = &self.engine.turn_config.turn;
-        let (entry, openings) = self.engine.ledger.announce(step, response, &self.engine.history, limits);
+        let (entry, mut openings) = self.engine.ledger.announce(step, response, &self.engine.history, limits);
         self.append(entry);
+        self.refuse_repeats(&mut openings);
         for opening in &openings {
             let call = &opening.call;
             let (wire, tool) = (call.wire.clone(), call.tool.clone());
@@ -120,13 +124,16 @@ impl Run<'_> {
         self.step_turn(&machine_turn::Event::Pending(pending));
     }
 
-    pub(crate) fn continue_with(&mut self, messages: &[Content]) {
-        let own = messages.iter().cloned().map(Waiting::StopHook).collect();
+    pub(crate) fn continue_with(&mut self, messages: &[Said]) {
+        let within = |said: &Said| Said { content: self.hook_says(said), ..said.clone() };
+        let own = messages.iter().map(within).map(Waiting::StopHook).collect();
         self.step_agent(&machine_agent::Event::Own(own));
     }
 
     pub(crate) fn turn_ended(&mut self, end: TurnEnd) {
         self.engine.turn = None;
+        self.engine.repeats = Repeats::default();
+        self.engine.hook_text = HookText::default();
         self.step_agent(&machine_agent::Event::TurnEnded(end));
     }
 

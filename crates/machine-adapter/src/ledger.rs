@@ -121,9 +121,8 @@ impl Ledger {
         let content = result::content(settlement, config.calls.output_chars);
         let outcome = settlement.outcome.clone();
         if let Some(result) = &settlement.result {
-            let earlier = sheet.stopped_by.as_ref().is_some_and(|(first, _)| *first < call);
-            if let (true, false, Some(reason)) = (outcome.is_ok(), earlier, &result.stop_turn) {
-                sheet.stopped_by = Some((call, reason.clone()));
+            if let (true, Some(reason)) = (outcome.is_ok(), &result.stop_turn) {
+                sheet.stop(call, reason);
             }
             if let Some(message) =
                 result.deliver.as_ref().filter(|message| message.iter().any(Part::is_visible))
@@ -135,6 +134,13 @@ impl Ledger {
         let entry = Entry { origin: Origin::Tool, turn: Some(call.step().turn()), message, meta: None };
         sheet.settled.insert(call.index, Arc::new(entry));
         true
+    }
+
+    /// The turn ends after the batch, because of this call. A reason that its result gave stands.
+    pub(crate) fn stop(&mut self, call: CallId, reason: &Text) {
+        if let Some(sheet) = &mut self.sheet {
+            sheet.stop(call, reason);
+        }
     }
 
     /// The next result that may go into history, in call order.
@@ -150,6 +156,15 @@ impl Ledger {
         let complete = self.sheet.as_ref().is_some_and(|sheet| sheet.committed as usize == sheet.calls.len());
         let Sheet { stopped_by, deliver, .. } = self.sheet.take_if(|_| complete)?;
         Some(Done { stopped_by, deliver: deliver.into_iter().collect() })
+    }
+}
+
+impl Sheet {
+    /// With several the first in call order gives the reason (T17).
+    fn stop(&mut self, call: CallId, reason: &Text) {
+        if self.stopped_by.as_ref().is_none_or(|(first, _)| call < *first) {
+            self.stopped_by = Some((call, reason.clone()));
+        }
     }
 }
 

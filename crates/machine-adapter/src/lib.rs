@@ -13,7 +13,9 @@
 //! | `scheduling` | the life of calls: opening, starting, answering, ending |
 //! | [`ledger`] | every call is announced once and answered once, in call order |
 //! | `result` | what the model reads of a result |
+//! | `repeat` | calls that were made again and again with the same result |
 //! | `entries` | asks and withdrawals, requests, entries besides results, staged edits |
+//! | `hook_text` | how much text hooks may put into history |
 //! | `recover` | a dead process, a fault |
 //! | `answers` | answers for hosts that do not care |
 //! | [`out`] | what a `handle` brings out |
@@ -31,10 +33,12 @@ pub mod batch;
 mod deliver;
 pub mod engine;
 mod entries;
+mod hook_text;
 pub mod kept;
 pub mod ledger;
 pub mod out;
 mod recover;
+mod repeat;
 mod result;
 mod route;
 mod scheduling;

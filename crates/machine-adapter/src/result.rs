@@ -35,11 +35,11 @@ pub(crate) fn content(settlement: &Settlement, limit: usize) -> Content {
 fn bounded(result: &ToolResult, limit: usize) -> Vec<Part> {
     // A call in a tool's output would be one that nobody answers (V05).
     let said = |part: &&Part| part.is_visible();
-    let chars: usize = result.output.iter().map(chars).sum();
+    let chars: usize = result.output.iter().map(Part::chars).sum();
     if result.keep_whole || chars <= limit {
         return result.output.iter().filter(said).cloned().collect();
     }
-    let text: String = result.output.iter().filter_map(text_of).collect();
+    let text: String = result.output.iter().filter_map(Part::as_text).collect();
     let media = result.output.iter().filter(|part| matches!(part.body, Body::Media { .. })).cloned();
     core::iter::once(Part::text(shorten(&text, chars, limit, result.spill.as_deref()))).chain(media).collect()
 }
@@ -51,17 +51,6 @@ fn shorten(text: &str, chars: usize, limit: usize, spill: Option<&str>) -> Arc<s
     let place = spill.map(|place| format!(" The full output is at {place}.")).unwrap_or_default();
     let marker = format!("\n[{} characters left out.{place}]\n", chars - head - tail);
     format!("{}{marker}{}", &text[..at(head)], &text[at(chars - tail)..]).into()
-}
-
-fn text_of(part: &Part) -> Option<&str> {
-    match &part.body {
-        Body::Text(text) => Some(text),
-        Body::Thinking { .. } | Body::Media { .. } | Body::Call(_) => None,
-    }
-}
-
-fn chars(part: &Part) -> usize {
-    text_of(part).map_or(0, |text| text.chars().count())
 }
 
 #[cfg(test)]

@@ -63,6 +63,7 @@ impl Run<'_> {
             C::Ask(question) => self.ask(question),
             C::Withdraw(subject, why) => self.withdraw(&subject, why),
             C::Planned(access) => self.planned(call, access),
+            C::MayStopBatch => self.engine.batch.bar(call),
             C::NeverRuns => self.never_runs(call),
             C::Enqueue => self.enqueue(call),
             C::Answered(settlement) => self.answered_call(call, &settlement),

@@ -58,17 +58,32 @@ impl Run<'_> {
 
     /// A call is answered, once; results go into history as far as call order allows (V13, B08).
     pub(crate) fn answered_call(&mut self, call: CallId, settlement: &Settlement) {
-        if !self.engine.ledger.settle(call, settlement, &self.engine.turn_config) {
+        if !self.engine.ledger.owes(call) {
             return;
         }
+        let settlement = &self.hook_adds(settlement);
+        self.engine.ledger.settle(call, settlement, &self.engine.turn_config);
         let outcome = settlement.outcome.clone();
+        if self.engine.batch.unbar(call) && outcome.is_ok() {
+            self.stop_batch(call);
+        }
         self.out.events.push(Report::CallSettled { call, outcome });
         while let Some(entry) = self.engine.ledger.next() {
+            self.engine.repeats.note(&entry);
             self.append(entry);
         }
         if let Some(done) = self.engine.ledger.done() {
+            self.engine.repeats.close(call.step);
             self.batch_done(done);
         }
+    }
+
+    /// A call ended its batch: later ones are answered unstarted, and the turn ends (T17). None of them started.
+    fn stop_batch(&mut self, call: CallId) {
+        self.engine.ledger.stop(call, &"the call ended its batch".into());
+        let later = self.engine.ledger.owed().into_iter().filter(|other| *other > call);
+        let skip = |call| Work::ToCall(call, machine_tool::Event::Skip(SkipCode::BatchStopped));
+        self.push_first(later.collect::<alloc::vec::Vec<_>>().into_iter().map(skip));
     }
 
     /// The last result is in history: what results carried waits for the drain, and the turn goes on (B09).
@@ -104,6 +119,7 @@ impl Run<'_> {
     pub(crate) fn background_ended(&mut self, call: CallId, settlement: &Settlement) {
         let outcome = settlement.outcome.clone();
         self.out.events.push(Report::BackgroundEnded { call, outcome });
+        let settlement = &self.hook_adds(settlement);
         let content = self.notice(call, settlement);
         let wake = !self.recovering;
         self.step_agent(&machine_agent::Event::BackgroundEnded { call, content, wake });

@@ -36,7 +36,7 @@ fn tools(names: &[&str]) -> Arc<[ToolSpec]> {
 }
 
 fn go_on(says: &str) -> Reply {
-    Reply::now(Answer::Stop(StopVerdict::Continue(Arc::from([text_content(says)]))))
+    Reply::now(Answer::Stop(StopVerdict::Continue(Arc::from([text_content(says).into()]))))
 }
 
 /// H02: a failing before-hook closes; the time of a hook is bounded.
@@ -84,8 +84,8 @@ fn c_t02_the_gate_says_what_a_step_begins_with() {
     let with = Proceed {
         tools: None,
         system: Some("be brief".into()),
-        settings: Some(Arc::new(Settings { model: "small".into(), extra: None })),
-        messages: vec![text_content("it is Monday")],
+        settings: Some(Arc::new(Settings { model: "small".into(), ..Settings::default() })),
+        messages: vec![text_content("it is Monday").into()],
     };
     let script = model([calls(&["a"]), text("ok")])
         .tool("a", Behaviour::ok("A", 1))
@@ -270,7 +270,7 @@ fn c_v07_every_entry_says_where_it_comes_from() {
     let deliver = ToolResult { deliver: Some(text_content("d")), ..ToolResult::text("A") };
     let script = model([calls(&["a"]), text("1"), text("so far").silent()])
         .tool("a", Behaviour::ok("", 1).ends(Executed::Done(Arc::new(deliver))))
-        .hook("Gate", proceed(Proceed { messages: vec![text_content("g")], ..Proceed::default() }))
+        .hook("Gate", proceed(Proceed { messages: vec![text_content("g").into()], ..Proceed::default() }))
         .hook("Stop", go_on("s"));
     let mut world = go(
         with(|config| {

@@ -229,7 +229,7 @@ fn c_m08_a_strategy_without_progress_is_used_once() {
 #[test]
 fn c_m08_an_override_holds_for_the_step_or_for_the_turn() {
     let other = |for_turn| {
-        let settings = Settings { model: "other".into(), extra: None };
+        let settings = Settings { model: "other".into(), ..Settings::default() };
         let instead = Proceed { settings: Some(Arc::new(settings)), ..Proceed::default() };
         retry(Remedy {
             instead: Some(instead),

@@ -172,7 +172,7 @@ fn c_v06_a_hooks_message_with_a_call_does_not_fault() {
         host.answer(screen, Answer::Screen(verdict));
         if by != "screen" {
             let gate = host.find(|question| matches!(question, Question::Gate { .. }));
-            let messages = if by == "gate" { vec![with_call()] } else { vec![] };
+            let messages = if by == "gate" { vec![with_call().into()] } else { vec![] };
             host.answer(
                 gate,
                 Answer::Gate(Gated::Proceed(Arc::new(Proceed { messages, ..Proceed::default() }))),

@@ -11,7 +11,7 @@ use machine_core::digest::Digest;
 use machine_core::event::{DroppedBecause, Event as Report, Receipt};
 use machine_core::ids::{CallId, InputId};
 use machine_core::input::{Note, Reminder, Submit};
-use machine_core::message::{Content, Origin};
+use machine_core::message::{Content, Origin, Said};
 use serde::{Deserialize, Serialize};
 
 use crate::event::Ctx;
@@ -90,7 +90,7 @@ pub enum Waiting {
         content: Content,
     },
     /// A message of the stop hook (T16).
-    StopHook(Content),
+    StopHook(Said),
 }
 
 impl Waiting {
@@ -124,7 +124,7 @@ impl Waiting {
             }
             Self::BackgroundEnd { call, content, .. } => (Origin::BackgroundEnd { call }, content, None),
             Self::Deliver { call, content } => (Origin::Deliver { call }, content, None),
-            Self::StopHook(content) => (Origin::StopHook, content, None),
+            Self::StopHook(Said { hook, content }) => (Origin::StopHook { hook }, content, None),
         }
     }
 }

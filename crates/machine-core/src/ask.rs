@@ -15,10 +15,14 @@ use crate::config::{Settings, ToolSpec};
 use crate::digest::Digest;
 use crate::history::Edit;
 use crate::ids::{AskId, AttemptId, CallId, InputId, StepId, TurnId};
-use crate::message::Content;
+use crate::message::{Content, Said};
 use crate::outcome::{Outcome, ToolResult};
 use crate::response::{Finished, ModelError, ModelEvent};
 use crate::usage::Usage;
+
+mod cause;
+
+pub use cause::{By, Cause};
 
 /// Something that the engine wants from its host.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -289,7 +293,7 @@ pub struct Proceed {
     /// Model and settings.
     pub settings: Option<Arc<Settings>>,
     /// Messages that go into history before the request, last (T14).
-    pub messages: Vec<Content>,
+    pub messages: Vec<Said>,
 }
 
 /// What to do after a failed attempt (M08).
@@ -352,6 +356,8 @@ pub struct Plan {
     pub access: Access,
     /// Whether someone must approve it.
     pub approval: bool,
+    /// Later calls of the batch wait for it; if it ends `Ok` they do not run, and the turn ends (T17).
+    pub stop_batch: bool,
     /// Milliseconds it may run (C10).
     pub timeout_ms: Option<u64>,
     /// Keep the accesses when it detaches (B07).
@@ -401,7 +407,7 @@ pub enum StopVerdict {
     /// It may.
     End,
     /// It goes on with these messages; at least one.
-    Continue(Arc<[Content]>),
+    Continue(Arc<[Said]>),
 }
 
 /// A hook that did not answer properly.
@@ -458,43 +464,4 @@ pub enum WithdrawnBecause {
     Obsolete,
     /// The engine is faulted.
     Faulted,
-}
-
-/// Who stopped something, and why (X01).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Cause {
-    /// Who.
-    pub by: By,
-    /// Why, in their words.
-    #[serde(default)]
-    pub reason: Option<Text>,
-}
-
-/// Who stopped something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum By {
-    /// A person.
-    User,
-    /// A clock of the host.
-    Timeout,
-    /// The agent that runs this one.
-    Parent,
-    /// The process ends.
-    Shutdown,
-    /// A program.
-    Program,
-}
-
-impl Cause {
-    /// Somebody, without a reason.
-    pub fn by(by: By) -> Arc<Self> {
-        Arc::new(Self { by, reason: None })
-    }
-
-    /// Whether a person did it on purpose.
-    pub fn is_by_user(&self) -> bool {
-        self.by == By::User
-    }
 }

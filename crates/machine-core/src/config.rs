@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::Text;
 use crate::access::PathRules;
 
+mod turn;
+
+pub use turn::{AtStepLimit, BudgetReset, OnCut, Salvage, TurnLimits};
+
 /// A session's configuration. Shared; changed by the command `Configure`, from the next turn on (J06).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -55,8 +59,42 @@ pub struct ToolSpec {
 pub struct Settings {
     /// The model's name.
     pub model: Text,
+    /// Whether the model must call a tool. Default: it decides itself.
+    pub tool_choice: ToolChoice,
     /// Further settings, a JSON object as text.
     pub extra: Option<Text>,
+}
+
+/// Whether the model must call a tool (T22). What is forced is so up to the first response with calls of a turn, and
+/// where a tool on offer can meet it; from then on the model decides itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// It decides itself.
+    #[default]
+    Auto,
+    /// It must call some tool.
+    Required,
+    /// It must call this tool.
+    Tool(Text),
+    /// It must not call any.
+    None,
+}
+
+impl ToolChoice {
+    /// Whether these tools can meet it.
+    pub fn is_met_by(&self, tools: &[ToolSpec]) -> bool {
+        match self {
+            Self::Auto | Self::None => true,
+            Self::Required => !tools.is_empty(),
+            Self::Tool(name) => tools.iter().any(|tool| tool.name == *name),
+        }
+    }
+
+    /// Whether it makes the model call a tool.
+    pub fn is_forced(&self) -> bool {
+        matches!(self, Self::Required | Self::Tool(_))
+    }
 }
 
 /// Which questions are asked. One that is off costs nothing: the engine goes on as if it had been answered
@@ -82,52 +120,6 @@ pub struct Questions {
 impl Default for Questions {
     fn default() -> Self {
         Self { screen: false, gate: false, recover: false, finalize: false, stop: false, timeout_ms: 60_000 }
-    }
-}
-
-/// What a turn may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TurnLimits {
-    /// Model responses per turn; none is unlimited, 0 makes no request (T12).
-    pub max_steps: Option<u32>,
-    /// Cut responses with calls in a row before the turn ends (T09).
-    pub truncated: u32,
-    /// Times that an empty response is asked for again, per step (T11).
-    pub empty: u32,
-    /// Continuations of the stop hook since the last input from outside (T16).
-    pub stop_hook: u32,
-    /// Recoveries per step (M08).
-    pub recoveries: u32,
-    /// Recoveries of a context overflow without progress, per step (M09).
-    pub compactions: u32,
-    /// Milliseconds without a model event before an attempt is cancelled; 0 = off (M13).
-    pub stream_idle_ms: u64,
-    /// Bytes of one response (A24).
-    pub response_bytes: usize,
-    /// Calls of one response (A24).
-    pub calls: u32,
-    /// Bytes of one call's arguments (A24).
-    pub argument_bytes: usize,
-    /// After a failed turn, go on with what is pending in place of holding it (A14).
-    pub go_on_after_failure: bool,
-}
-
-impl Default for TurnLimits {
-    fn default() -> Self {
-        Self {
-            max_steps: None,
-            truncated: 3,
-            empty: 2,
-            stop_hook: 3,
-            recoveries: 8,
-            compactions: 2,
-            stream_idle_ms: 120_000,
-            response_bytes: 16 << 20,
-            calls: 1_024,
-            argument_bytes: 1 << 20,
-            go_on_after_failure: false,
-        }
     }
 }
 
@@ -232,6 +224,7 @@ impl Config {
             let why = "the longest delay is shorter than the first";
             return Err(ConfigError { field: "retry.cap_ms", value: self.retry.cap_ms, why });
         }
+        self.turn.check()?;
         let names: Vec<_> = self.request.tools.iter().map(|tool| &*tool.name).collect();
         for (i, name) in names.iter().enumerate() {
             if !crate::history::is_legal(name) {
@@ -243,6 +236,13 @@ impl Config {
                 return Err(ConfigError { field: "request.tools", value: i as u64, why });
             }
         }
-        Ok(())
+        match &self.request.settings.tool_choice {
+            choice @ ToolChoice::Tool(_) if !choice.is_met_by(&self.request.tools) => {
+                let why = "none of this many tools has the name that is forced (T22)";
+                let value = self.request.tools.len() as u64;
+                Err(ConfigError { field: "request.settings.tool_choice", value, why })
+            }
+            _ => Ok(()),
+        }
     }
 }

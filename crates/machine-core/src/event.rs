@@ -183,6 +183,15 @@ pub enum Event {
         /// What went wrong.
         error: Arc<HookError>,
     },
+    /// Hooks said more in this turn than they may: this message was cut (H09).
+    HookTextCut {
+        /// Whose message.
+        hook: Text,
+        /// Its length, in characters.
+        chars: usize,
+        /// How many of them are in it still.
+        kept: usize,
+    },
     /// The stop hook wanted to go on once too often (T16).
     HookOverruled {
         /// The turn.
@@ -322,6 +331,10 @@ pub enum EndReason {
     Blocked(Text),
     /// `max_steps` was reached (T12).
     StepLimit,
+    /// A call was repeated too often (T19).
+    RepeatLimit,
+    /// `max_tokens` was passed (U04).
+    BudgetLimit,
     /// Somebody stopped it.
     Aborted(Arc<Cause>),
     /// It could not go on.
@@ -345,6 +358,8 @@ impl EndReason {
             Self::Paused => "paused",
             Self::Blocked(_) => "blocked",
             Self::StepLimit => "step_limit",
+            Self::RepeatLimit => "repeat_limit",
+            Self::BudgetLimit => "budget_limit",
             Self::Aborted(_) => "aborted",
             Self::Failed(_) => "failed",
             Self::Interrupted => "interrupted",

@@ -17,6 +17,7 @@
 //! | [`config`] | limits and policies |
 //! | [`nested`] | the end of an agent that ran in a call |
 //! | [`machine`] | the owner of a statig machine |
+//! | [`canonical`] | one text for all ways to write the same JSON object |
 //! | [`digest`] | stable digests over encoded bytes |
 //!
 //! The crate is `no_std`: there is no clock, thread, file or random hash order here or in any crate that
@@ -28,6 +29,7 @@ extern crate alloc;
 
 pub mod access;
 pub mod ask;
+pub mod canonical;
 pub mod config;
 pub mod digest;
 pub mod drain;

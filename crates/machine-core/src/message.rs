@@ -177,9 +177,33 @@ pub enum Origin {
     /// A summary that stands for folded entries (A18).
     Summary,
     /// A message of the step's gate (T02).
-    Gate,
+    Gate {
+        /// The hook's name (H09).
+        hook: Text,
+    },
     /// A message of the stop hook (T16).
-    StopHook,
+    StopHook {
+        /// Its name (H09).
+        hook: Text,
+    },
+}
+
+/// A message of a hook, with its name (H09).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Said {
+    /// Who says it. A host that names its hooks itself may leave it empty in what a hook returns.
+    #[serde(default)]
+    pub hook: Text,
+    /// What it says.
+    pub content: Content,
+}
+
+impl From<Content> for Said {
+    /// Not named yet.
+    fn from(content: Content) -> Self {
+        Self { hook: Text::default(), content }
+    }
 }
 
 /// A committed entry of history: immutable and shared (V08).
@@ -200,6 +224,19 @@ impl Part {
     /// A text part.
     pub fn text(text: impl Into<Text>) -> Self {
         Body::Text(text.into()).into()
+    }
+
+    /// Its text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.body {
+            Body::Text(text) => Some(text),
+            Body::Thinking { .. } | Body::Media { .. } | Body::Call(_) => None,
+        }
+    }
+
+    /// The length of its text, in characters (Unicode scalar values).
+    pub fn chars(&self) -> usize {
+        self.as_text().map_or(0, |text| text.chars().count())
     }
 
     /// Whether it is text that is not blank, or media: something that can be seen.

@@ -69,8 +69,7 @@ pub enum ErrorCode {
     Withheld,
 }
 
-/// Why a call was never started. The list is closed; `BatchStopped`, `SiblingFatal`, `Repeat`, `Budget` and `Steer` are
-/// reserved: nothing gives them yet.
+/// Why a call was never started. The list is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipCode {
@@ -198,7 +197,7 @@ impl SkipCode {
                 "Not run: what it needs is still held by a call that does not stop. Try again later."
             }
             Self::Limit => {
-                "Not run: a limit was exceeded (calls in one response, or the size of the arguments)."
+                "Not run: a limit was exceeded (calls in one response, the size of its arguments, or steps)."
             }
             Self::ApprovalExpired => {
                 "Not run: nobody answered the request for approval in time. It was not denied."
@@ -219,6 +218,8 @@ pub struct ToolResult {
     pub output: alloc::vec::Vec<Part>,
     /// For the model only; stands after the output and is not counted against the output limit.
     pub note: Option<Text>,
+    /// The hook that added `note` or `deliver` while the result was finalized; they count as its text (H09).
+    pub hook: Option<Text>,
     /// Ends the turn after the batch, with this reason, if the outcome is `Ok` (T17).
     pub stop_turn: Option<Text>,
     /// A message that goes in after the batch's last result (A05).

@@ -220,7 +220,7 @@ fn c_v05_a_call_stands_in_an_assistant_message_only() {
     for message in
         [Message::User { content: Arc::from([body()]) }, Message::System { content: Arc::from([body()]) }]
     {
-        let refused = History::new().append(entry(Origin::Gate, message));
+        let refused = History::new().append(entry(Origin::Gate { hook: "gate".into() }, message));
         assert!(matches!(refused, Err(HistoryError::IllegalCall { .. })), "{refused:?}");
     }
 }

@@ -121,7 +121,7 @@ fn c_v12_every_wording() {
         {"status":"not_started","code":"busy"}
           Not run: what it needs is still held by a call that does not stop. Try again later.
         {"status":"not_started","code":"limit"}
-          Not run: a limit was exceeded (calls in one response, or the size of the arguments).
+          Not run: a limit was exceeded (calls in one response, the size of its arguments, or steps).
         {"status":"not_started","code":"approval_expired"}
           Not run: nobody answered the request for approval in time. It was not denied.
         {"status":"not_started","code":"budget"}

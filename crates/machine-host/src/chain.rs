@@ -6,6 +6,7 @@ use machine_core::ask::{Approval, Gated, HookError, HookFailure, Proceed, Recove
 use machine_core::config::Questions;
 use machine_core::ids::CallId;
 use machine_core::input::Note;
+use machine_core::message::Said;
 use machine_core::outcome::ToolResult;
 
 use crate::editor::Editor;
@@ -90,7 +91,7 @@ impl Chain {
         let mut all = Proceed::default();
         for placed in self.those(|wants| wants.gate) {
             match placed.asked(|hook| hook.gate(question.clone(), editor.clone())).await? {
-                Gated::Proceed(with) => overlay(&mut all, &with),
+                Gated::Proceed(with) => overlay(&mut all, &with, &placed.name),
                 Gated::Block(why) => return Ok(Gated::Block(why)),
             }
         }
@@ -139,7 +140,8 @@ impl Chain {
 
     pub(crate) async fn finalize(&self, mut question: FinalizeQuestion) -> Answered<ToolResult> {
         for placed in self.those(|wants| wants.finalize) {
-            question.result = placed.asked(|hook| hook.finalize(question.clone())).await?;
+            let result = placed.asked(|hook| hook.finalize(question.clone())).await?;
+            question.result = credit(&question.result, result, &placed.name);
         }
         Ok(question.result)
     }
@@ -148,7 +150,10 @@ impl Chain {
         for placed in self.those(|wants| wants.stop) {
             match placed.asked(|hook| hook.stop(question.clone())).await? {
                 StopVerdict::End => {}
-                go_on => return Ok(go_on),
+                StopVerdict::Continue(messages) => {
+                    let messages = messages.iter().map(|said| named(said.clone(), &placed.name)).collect();
+                    return Ok(StopVerdict::Continue(messages));
+                }
             }
         }
         Ok(StopVerdict::End)
@@ -195,10 +200,22 @@ impl Placed {
 }
 
 /// What a later hook says takes the place of what an earlier one said; messages add up.
-fn overlay(all: &mut Proceed, with: &Proceed) {
+fn overlay(all: &mut Proceed, with: &Proceed, hook: &Text) {
     let Proceed { tools, system, settings, messages } = with.clone();
     all.tools = tools.or(all.tools.take());
     all.system = system.or(all.system.take());
     all.settings = settings.or(all.settings.take());
-    all.messages.extend(messages);
+    all.messages.extend(messages.into_iter().map(|said| named(said, hook)));
+}
+
+/// The engine is told whose message it is (H09).
+fn named(said: Said, hook: &Text) -> Said {
+    Said { hook: hook.clone(), ..said }
+}
+
+/// What a hook added to a result is its own (H09).
+fn credit(before: &ToolResult, after: ToolResult, hook: &Text) -> ToolResult {
+    let added = after.note != before.note || after.deliver != before.deliver;
+    let by = if added { Some(hook.clone()) } else { before.hook.clone() };
+    ToolResult { hook: by, ..after }
 }

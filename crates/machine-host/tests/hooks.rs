@@ -49,7 +49,7 @@ async fn c_t02_a_gate_changes_the_request_edits_history_or_blocks() {
         assert_eq!(editor.history().len(), 1);
         let with = Proceed {
             system: Some("today is Monday".into()),
-            messages: vec![text_content("by the way")],
+            messages: vec![text_content("by the way").into()],
             ..Proceed::default()
         };
         Ok(Gated::Proceed(Arc::new(with)))
@@ -285,7 +285,7 @@ async fn c_c11_a_finalizer_that_fails_withholds() {
 #[tokio::test(start_paused = true)]
 async fn c_t16_a_stop_hook_goes_on_and_is_overruled() {
     let stop = |_: machine_host::StopQuestion| async {
-        Ok(StopVerdict::Continue(Arc::from([text_content("are you sure?")])))
+        Ok(StopVerdict::Continue(Arc::from([text_content("are you sure?").into()])))
     };
     let script = Script::default();
     let (agent, mut events) = Agent::builder().model(script.clone()).stop(stop).open_watched().await.unwrap();

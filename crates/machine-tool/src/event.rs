@@ -91,6 +91,8 @@ pub enum Signal {
     Withdraw(Subject, WithdrawnBecause),
     /// It is classified: this is what it touches.
     Planned(Access),
+    /// Before [`Signal::Planned`]: it may end its batch, so later calls wait for its answer (T17).
+    MayStopBatch,
     /// It will never run: it touches nothing, and waits for nothing.
     NeverRuns,
     /// It wants to start.

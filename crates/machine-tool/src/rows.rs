@@ -244,6 +244,9 @@ fn refuse(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
 }
 
 fn planned(ctx: &mut Ctx<'_>, plan: &Plan, next: State) -> Outcome<State> {
+    if plan.stop_batch {
+        ctx.send(Signal::MayStopBatch);
+    }
     ctx.send(Signal::Planned(plan.access.clone()));
     Transition(next)
 }

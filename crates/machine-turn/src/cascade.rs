@@ -101,6 +101,7 @@ impl Turn {
         }
         if let Some(instead) = instead {
             self.head.overlay(instead);
+            self.head.relax(self.called, self.closing);
             if *for_turn {
                 let before = self.for_turn.take().map(Arc::unwrap_or_clone).unwrap_or_default();
                 self.for_turn = Some(Arc::new(merged(before, instead)));

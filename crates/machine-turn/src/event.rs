@@ -9,7 +9,7 @@ use machine_core::drain::Pending;
 use machine_core::event::{Event as Report, TurnEnd};
 use machine_core::ids::{AttemptId, CallId};
 use machine_core::machine::Kind;
-use machine_core::message::Content;
+use machine_core::message::{Content, Said};
 use machine_core::response::{Finished, ModelError, ModelEvent};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,8 @@ pub enum Event {
         /// The first result that ends the turn, in call order (T17).
         stopped_by: Option<(CallId, Text)>,
     },
+    /// A call of the batch repeats itself too often: the turn ends when the batch is over (T19).
+    Repeated,
     /// What waits, in answer to [`Signal::Look`].
     Pending(Pending),
     /// `Stop` was answered.
@@ -67,6 +69,7 @@ impl Kind for Event {
             Self::Recovered(_) => "Recovered",
             Self::BackoffOver => "BackoffOver",
             Self::BatchDone { .. } => "BatchDone",
+            Self::Repeated => "Repeated",
             Self::Pending(_) => "Pending",
             Self::Stopped(_) => "Stopped",
             Self::HookFailed(_) => "HookFailed",
@@ -88,7 +91,7 @@ pub enum Signal {
     /// Check history, then ask for this attempt.
     Request(AttemptId),
     /// Put the gate's messages into history (T14).
-    Gate(Vec<Content>),
+    Gate(Vec<Said>),
     /// Commit the response; its calls become the batch.
     Respond(Response),
     /// Commit the visible text of an aborted response (M11).
@@ -100,7 +103,7 @@ pub enum Signal {
     /// Put what waits into history (T14).
     Drain,
     /// Messages of the stop hook, for the next-step lane.
-    Continue(Vec<Content>),
+    Continue(Vec<Said>),
     /// Stop the batch (X03).
     AbortCalls(Arc<Cause>),
     /// Stop the batch without grace (X04).

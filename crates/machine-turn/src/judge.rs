@@ -1,5 +1,5 @@
 //! What a finished response means. Looked at in this order: filtered, max tokens, empty (T11).
-use machine_core::config::TurnLimits;
+use machine_core::config::{OnCut, TurnLimits};
 use machine_core::event::EndReason;
 use machine_core::outcome::SkipCode;
 use machine_core::response::Finish;
@@ -30,18 +30,25 @@ impl Turn {
         let (calls, content) = (attempt.has_calls(), attempt.has_calls() || attempt.is_visible());
         let cut = match finish {
             Finish::Filtered => return ending(content, calls, SkipCode::Filtered, EndReason::Filtered),
+            // Whatever a closing step says, it is the last (T12).
+            _ if self.closing && (content || finish == Finish::MaxTokens) => {
+                return ending(content, calls, SkipCode::Limit, EndReason::StepLimit);
+            }
             Finish::MaxTokens if !content => return Verdict::End(EndReason::MaxTokens),
             _ if !content => return Verdict::Empty,
             Finish::MaxTokens => Some((SkipCode::Truncated, EndReason::MaxTokens)),
             Finish::Suspended => Some((SkipCode::Suspended, EndReason::Suspended)),
+            Finish::Other if calls && limits.run_calls_of_other => None,
             Finish::Other => Some((SkipCode::Other, EndReason::Other)),
             // Calls decide whether the turn goes on, not the reason (T07).
             Finish::EndTurn | Finish::ToolUse => None,
         };
         self.truncated_in_row = if cut.is_some() && calls { self.truncated_in_row + 1 } else { 0 };
+        let last = limits.on_cut == OnCut::End || self.truncated_in_row >= limits.truncated;
         match cut {
-            Some((skip, end)) if !calls || self.truncated_in_row >= limits.truncated => {
-                ending(content, calls, skip, end)
+            Some((skip, end)) if !calls || last => ending(content, calls, skip, end),
+            _ if calls && self.spends(attempt.usage, limits) => {
+                ending(content, calls, SkipCode::Budget, EndReason::BudgetLimit)
             }
             Some((skip, _)) => Verdict::Commit { skip: Some(skip), then: Then::GoOn },
             None if calls => Verdict::Commit { skip: None, then: Then::GoOn },

@@ -10,7 +10,7 @@ use statig::Outcome::{self, Handled, Super, Transition};
 use statig::blocking as sm;
 
 use crate::event::{Ctx, Event, Signal};
-use crate::state::{Parent, State, Turn};
+use crate::state::{Parent, State, Then, Turn};
 
 impl sm::IntoStateMachine for Turn {
     type Event<'e> = Event;
@@ -57,6 +57,7 @@ impl sm::State<Turn> for State {
             (State::Backoff(_), Event::BackoffOver) => turn.request_again(ctx),
 
             (State::Running(then), Event::BatchDone { stopped_by }) => turn.step_done(ctx, then.clone(), stopped_by.clone()),
+            (State::Running(then), Event::Repeated) => { *then = Then::End(EndReason::RepeatLimit); Handled }
             (State::Running(_), Event::Abort(cause)) => { ctx.send(Signal::AbortCalls(cause.clone())); Transition(State::Aborting(EndReason::Aborted(cause.clone()))) }
             (State::Running(_), Event::Crash { waiting: true }) => Handled,
             (State::Running(_), Event::Crash { waiting: false }) => Transition(State::Aborting(EndReason::Interrupted)),
@@ -166,7 +167,7 @@ fn ignored(event: &Event) -> Outcome<State> {
     match event {
         Event::Gated(_) | Event::Model(_) | Event::Finished(_) | Event::Failed(_) | Event::IdleOver => Super,
         Event::Recovered(_) | Event::BackoffOver | Event::BatchDone { .. } | Event::Pending(_) => Super,
-        Event::Stopped(_) | Event::HookFailed(_) | Event::Abort(_) | Event::Hurry => Super,
+        Event::Repeated | Event::Stopped(_) | Event::HookFailed(_) | Event::Abort(_) | Event::Hurry => Super,
         Event::Crash { .. } | Event::Fault(_) => Super,
     }
 }

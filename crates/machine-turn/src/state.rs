@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use machine_core::Text;
 use machine_core::ask::Proceed;
-use machine_core::config::{RequestDefaults, Settings, ToolSpec};
+use machine_core::config::{RequestDefaults, Settings, ToolChoice, ToolSpec};
 use machine_core::event::{EndReason, TurnEnd};
 use machine_core::ids::{AttemptId, CallId, StepId, TurnId};
 use machine_core::machine::Path;
@@ -33,6 +33,10 @@ pub struct Turn {
     pub for_turn: Option<Arc<Proceed>>,
     /// Tokens of all attempts (U02).
     pub usage: UsageSum,
+    /// Whether a response had calls: no tool is forced any more (T22).
+    pub called: bool,
+    /// Whether this step is the closing one (T12).
+    pub closing: bool,
     /// Whether a response was cut (T10).
     pub truncated: bool,
     /// Cut responses with calls in a row (T09).
@@ -162,6 +166,8 @@ impl Turn {
             head: Head::of(defaults),
             for_turn: None,
             usage: UsageSum::default(),
+            called: false,
+            closing: false,
             truncated: false,
             truncated_in_row: 0,
             continued: 0,
@@ -185,6 +191,21 @@ impl Head {
     pub fn of(defaults: &RequestDefaults) -> Self {
         let RequestDefaults { system, tools, settings } = defaults.clone();
         Self { tools, system, settings }
+    }
+
+    /// Takes tools and forced choices away where they may not be: nothing is called in a closing step, and no choice
+    /// is forced after the first response with calls, or where no tool on offer can meet it (T12, T22).
+    pub(crate) fn relax(&mut self, called: bool, closing: bool) {
+        if closing {
+            self.tools = Arc::from([]);
+        }
+        let choice = &self.settings.tool_choice;
+        let tool_choice = match () {
+            () if closing => ToolChoice::None,
+            () if choice.is_forced() && (called || !choice.is_met_by(&self.tools)) => ToolChoice::Auto,
+            () => return,
+        };
+        self.settings = Arc::new(Settings { tool_choice, ..(*self.settings).clone() });
     }
 
     /// Replaces what `with` brings; messages are for the gate alone.

@@ -5,15 +5,16 @@ use core::mem::take;
 
 use machine_core::Text;
 use machine_core::ask::{Cause, HookError, Proceed, Question, Timer};
+use machine_core::config::Salvage;
 use machine_core::drain::Pending;
 use machine_core::event::{AttemptEnd, EndReason, Event as Report, Sealed, TurnEnd};
 use machine_core::ids::CallId;
-use machine_core::message::{Content, Part};
+use machine_core::message::{Part, Said};
 use machine_core::response::{Failure, Finished, ModelError, ModelEvent};
 use machine_core::usage::Usage;
 use statig::Outcome::{self, Handled, Super, Transition};
 
-use crate::after_step::Next;
+use crate::after_step::{Next, resets_budget};
 use crate::attempt::{Added, Attempt};
 use crate::event::{Ctx, Signal};
 use crate::judge::Verdict;
@@ -45,6 +46,7 @@ impl Turn {
     }
 
     fn open_step(&mut self, ctx: &mut Ctx<'_>) -> Outcome<State> {
+        self.head.relax(self.called, self.closing);
         self.step_open = true;
         ctx.report(Report::StepStarted { step: self.step_id() });
         self.tries.serial = 1;
@@ -91,6 +93,7 @@ impl Turn {
             Verdict::End(reason) => self.discard(ctx).end(ctx, reason),
             Verdict::Commit { skip, then } => {
                 let calls = attempt.has_calls();
+                self.called |= calls;
                 ctx.send(Signal::Respond(attempt.assemble(skip, &ctx.config.turn)));
                 if calls { Transition(State::Running(then)) } else { self.step_done(ctx, then, None) }
             }
@@ -139,8 +142,13 @@ impl Turn {
         match self.after_step(then, stopped_by, consulted, pending, ctx.config) {
             Next::End(reason) => self.end(ctx, reason),
             Next::Consult => Transition(State::Stopping),
+            Next::Close => {
+                self.closing = true;
+                ctx.send(Signal::Drain);
+                self.begin_step(ctx)
+            }
             Next::Step => {
-                if pending.steered {
+                if resets_budget(&ctx.config.turn, pending) {
                     self.budget_from = self.responses;
                 }
                 if pending.steered || pending.outside {
@@ -153,7 +161,7 @@ impl Turn {
     }
 
     /// The stop hook wants to go on: its messages wait for the next step, unless it was overruled (T16).
-    pub(crate) fn continued(&mut self, ctx: &mut Ctx<'_>, messages: &[Content]) -> Outcome<State> {
+    pub(crate) fn continued(&mut self, ctx: &mut Ctx<'_>, messages: &[Said]) -> Outcome<State> {
         let messages = saying(messages);
         if messages.is_empty() {
             let why = "the stop hook continues without a message";
@@ -193,9 +201,10 @@ impl Turn {
         self
     }
 
-    /// Visible text so far stays; everything else goes (M11).
+    /// Visible text so far stays, unless it shall not; everything else goes (M11).
     pub(crate) fn salvage(&mut self, ctx: &mut Ctx<'_>, attempt: Attempt) -> &mut Self {
-        match attempt.salvage() {
+        let keep = ctx.config.turn.salvage == Salvage::Keep;
+        match keep.then(|| attempt.salvage()).flatten() {
             Some(content) => ctx.send(Signal::Salvage(content)),
             None => return self.discard(ctx),
         }
@@ -247,6 +256,6 @@ impl Turn {
 }
 
 /// Messages that say something; a blank one is none.
-fn saying(messages: &[Content]) -> Vec<Content> {
-    messages.iter().filter(|message| message.iter().any(Part::is_visible)).cloned().collect()
+fn saying(messages: &[Said]) -> Vec<Said> {
+    messages.iter().filter(|said| said.content.iter().any(Part::is_visible)).cloned().collect()
 }

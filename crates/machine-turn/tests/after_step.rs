@@ -183,7 +183,7 @@ fn c_t13_named_rows() {
 }
 
 fn go_on() -> Event {
-    Event::Stopped(StopVerdict::Continue(Arc::from([content("more")])))
+    Event::Stopped(StopVerdict::Continue(Arc::from([content("more").into()])))
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn c_t15_what_waits_is_looked_at_again_after_the_stop_hook() {
 fn c_t16_a_broken_stop_hook_ends_the_turn() {
     let broken = Event::HookFailed(HookError::new(HookFailure::Panicked, "oops"));
     let nothing = Event::Stopped(StopVerdict::Continue(Arc::from([])));
-    let blank = Event::Stopped(StopVerdict::Continue(Arc::from([content(" \n")])));
+    let blank = Event::Stopped(StopVerdict::Continue(Arc::from([content(" \n").into()])));
     for event in [broken, nothing, blank] {
         let mut turn = Driven::new(asking(false, false, true));
         turn.answers();

@@ -23,6 +23,7 @@ every!(events: Event {
     Event::Recovered(_) => "Recovered",
     Event::BackoffOver => "BackoffOver",
     Event::BatchDone { .. } => "BatchDone",
+    Event::Repeated => "Repeated",
     Event::Pending(_) => "Pending",
     Event::Stopped(_) => "Stopped",
     Event::HookFailed(_) => "HookFailed",

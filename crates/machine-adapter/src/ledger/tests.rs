@@ -180,10 +180,10 @@ fn c_a24_and_t09_no_call_of_it_runs() {
           The name was ``.
         1.2.3.2 c t {}
           raw "c" "t" "{\"a\":1}"
-          Not run: a limit was exceeded (calls in one response, or the size of the arguments).
+          Not run: a limit was exceeded (calls in one response, the size of its arguments, or steps).
         1.2.3.3 d unnamed {}
           raw "d" "" "x"
-          Not run: a limit was exceeded (calls in one response, or the size of the arguments).
+          Not run: a limit was exceeded (calls in one response, the size of its arguments, or steps).
 
         1.2.3.0 a t {}
           Not run: your response was cut at the output limit. Send the call again, smaller if it can be.
@@ -192,14 +192,14 @@ fn c_a24_and_t09_no_call_of_it_runs() {
           Not run: your response was cut at the output limit. Send the call again, smaller if it can be.
         1.2.3.2 c t {}
           raw "c" "t" "{\"a\":1}"
-          Not run: a limit was exceeded (calls in one response, or the size of the arguments).
+          Not run: a limit was exceeded (calls in one response, the size of its arguments, or steps).
         1.2.3.3 d unnamed {}
           raw "d" "" "x"
-          Not run: a limit was exceeded (calls in one response, or the size of the arguments).
+          Not run: a limit was exceeded (calls in one response, the size of its arguments, or steps).
 
         1.2.3.0 a t {}
           raw "a" "t" "{\"a\":\""
-          Not run: a limit was exceeded (calls in one response, or the size of the arguments).
+          Not run: a limit was exceeded (calls in one response, the size of its arguments, or steps).
     "#]]
     .assert_eq(&all);
 }

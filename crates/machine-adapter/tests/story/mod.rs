@@ -160,8 +160,8 @@ fn line(entry: &Entry) -> String {
         (Origin::Salvaged, _) => format!("salvaged {said}"),
         (Origin::AbortMarker, _) => "marker".into(),
         (Origin::Summary, _) => format!("summary {said}"),
-        (Origin::Gate, _) => format!("gate {said}"),
-        (Origin::StopHook, _) => format!("hook {said}"),
+        (Origin::Gate { .. }, _) => format!("gate {said}"),
+        (Origin::StopHook { .. }, _) => format!("hook {said}"),
         (Origin::Tool, _) => format!("V05: {said}"),
     }
 }

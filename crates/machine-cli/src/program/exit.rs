@@ -24,6 +24,7 @@ pub fn of(reason: &EndReason) -> ExitCode {
             ENDED_EARLY.into()
         }
         EndReason::Paused | EndReason::Blocked(_) | EndReason::StepLimit => ENDED_EARLY.into(),
+        EndReason::RepeatLimit | EndReason::BudgetLimit => ENDED_EARLY.into(),
         EndReason::Failed(_) | EndReason::Interrupted => ENDED_EARLY.into(),
     }
 }

@@ -23,7 +23,7 @@ pub fn entry(origin: Origin, message: Message) -> Arc<Entry> {
 }
 
 pub fn user(text: &str) -> Arc<Entry> {
-    entry(Origin::Gate, Message::user(text))
+    entry(Origin::Gate { hook: "gate".into() }, Message::user(text))
 }
 
 pub fn says(text: &str) -> Arc<Entry> {

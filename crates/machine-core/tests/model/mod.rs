@@ -130,8 +130,12 @@ impl Try {
                 result_with(*call, wire, tool, vec![media()])
             }
             Self::Result(n, wire, parts) => result_with(call_id(*n), wire, "t", parts.clone()),
-            Self::User(parts) => entry(Origin::Gate, Message::User { content: parts.clone().into() }),
-            Self::System(parts) => entry(Origin::Gate, Message::System { content: parts.clone().into() }),
+            Self::User(parts) => {
+                entry(Origin::Gate { hook: "gate".into() }, Message::User { content: parts.clone().into() })
+            }
+            Self::System(parts) => {
+                entry(Origin::Gate { hook: "gate".into() }, Message::System { content: parts.clone().into() })
+            }
             Self::Assistant(parts) => assistant(parts.clone()),
         }
     }

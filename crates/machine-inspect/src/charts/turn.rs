@@ -130,6 +130,7 @@ fn samples() -> Vec<Event> {
     events.extend(recoveries().into_iter().map(Event::Recovered));
     events.extend([
         Event::BackoffOver,
+        Event::Repeated,
         Event::BatchDone { stopped_by: None },
         Event::BatchDone { stopped_by: Some((stopped_by, "enough".into())) },
     ]);
@@ -137,7 +138,7 @@ fn samples() -> Vec<Event> {
     events.extend([
         Event::Stopped(StopVerdict::End),
         Event::Stopped(StopVerdict::Continue(Arc::from([]))),
-        Event::Stopped(StopVerdict::Continue(Arc::from([text_content("go on")]))),
+        Event::Stopped(StopVerdict::Continue(Arc::from([text_content("go on").into()]))),
         Event::HookFailed(hook),
         Event::Abort(cause),
         Event::Hurry,

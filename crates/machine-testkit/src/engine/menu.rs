@@ -109,7 +109,7 @@ impl Menu {
                 or(vec![Reply::Answer(Answer::Finalize(Arc::new(ToolResult::text("final"))))], vec![failed()])
             }
             Question::Stop { continued, .. } => {
-                let go_on = StopVerdict::Continue(Arc::from([text_content("go on")]));
+                let go_on = StopVerdict::Continue(Arc::from([text_content("go on").into()]));
                 let more = *continued == 0;
                 or(
                     vec![Reply::Answer(Answer::Stop(StopVerdict::End))],

@@ -110,8 +110,8 @@ impl Conversation {
             | Origin::Reminder { .. }
             | Origin::Deliver { .. }
             | Origin::Summary
-            | Origin::Gate
-            | Origin::StopHook
+            | Origin::Gate { .. }
+            | Origin::StopHook { .. }
             | Origin::Model
             | Origin::Tool
             | Origin::Salvaged => self.news.push(text),

@@ -149,7 +149,7 @@ fn of_turns(state: &State) -> Vec<Event> {
     vec![
         Event::Drain,
         Event::Own(vec![deliver]),
-        Event::Own(vec![Waiting::StopHook(words())]),
+        Event::Own(vec![Waiting::StopHook(words().into())]),
         ended(EndReason::DONE),
         ended(EndReason::Failed(Arc::new(TurnError::EmptyResponse { tries: 1 }))),
         ended(EndReason::Aborted(Cause::by(By::User))),
