@@ -11,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
+use crate::approvals::{Rule, Rules};
 use crate::chain::Before;
 use crate::cx::{Stop, ToolCx};
 use crate::editor::Editor;
@@ -48,6 +49,8 @@ pub(crate) enum Kind {
 pub(crate) enum Done {
     /// An answer.
     Answer(Answer),
+    /// The answer to an approval, and the rule that it gives.
+    Decided(Arc<Approved>, Option<Rule>),
     /// The end of an execution; none: it was stopped and dropped.
     Ran(Option<Result<ToolResult, ToolError>>),
     /// Nothing: somebody else answers.
@@ -58,6 +61,7 @@ pub(crate) enum Done {
 pub(crate) struct Around<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) parts: &'a Arc<Parts>,
+    pub(crate) rules: &'a Rules,
     pub(crate) kept: &'a mut Kept,
     pub(crate) spans: &'a Spans,
     pub(crate) to: &'a mpsc::Sender<Inward>,
@@ -73,7 +77,6 @@ impl Around<'_> {
         let (id, parts) = (ask.id, self.parts.clone());
         Some(match ask.question {
             Question::Timer { .. } => return None,
-            Question::Approve { .. } if !parts.chain.approves() => return None,
             Question::Screen { prompt, message } => self.hook(async move {
                 answer(parts.chain.screen(ScreenQuestion { prompt, message }).await, Answer::Screen)
             }),
@@ -92,15 +95,9 @@ impl Around<'_> {
             Question::Prepare { call, tool, args } => self.hook(async move {
                 answer(prepare(&parts, CallQuestion { call, tool, args }).await, Answer::Prepare)
             }),
-            Question::Approve { call, tool, args, digest } => self.hook(async move {
-                match parts.chain.approve(ApproveQuestion { call, tool, args, digest }).await {
-                    Ok(None) => Done::Nothing,
-                    Ok(Some(approval)) => {
-                        Done::Answer(Answer::Approve(Arc::new(Approved { digest, approval })))
-                    }
-                    Err(error) => Done::Answer(Answer::Failed(error)),
-                }
-            }),
+            Question::Approve { call, tool, args, digest } => {
+                self.approval(ApproveQuestion { call, tool, args, digest })?
+            }
             Question::Finalize { call, outcome, result } => {
                 let kept = self.kept.take(call, &outcome, result.as_ref());
                 let tool = self.tool_of(call);
@@ -142,6 +139,25 @@ impl Around<'_> {
             }
             Question::Execute { call, tool, args } => self.execution(id, call, tool, args),
         })
+    }
+
+    /// By a rule, else by the hooks; without any a person answers.
+    fn approval(&self, question: ApproveQuestion) -> Option<Errand> {
+        if let Some(approved) = self.rules.answer(&question) {
+            return Some(self.hook(std::future::ready(Done::Decided(approved, None))));
+        }
+        let (parts, call, digest) = (self.parts.clone(), question.call, question.digest);
+        let work = async move {
+            match parts.chain.approve(question).await {
+                Ok(None) => Done::Nothing,
+                Ok(Some(decision)) => {
+                    let (approved, rule) = decision.of(call, digest);
+                    Done::Decided(approved, rule)
+                }
+                Err(error) => Done::Answer(Answer::Failed(error)),
+            }
+        };
+        self.parts.chain.approves().then(|| self.hook(work))
     }
 
     fn execution(&self, id: AskId, call: CallId, name: Text, args: Text) -> Errand {

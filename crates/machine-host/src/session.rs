@@ -8,6 +8,7 @@ use machine_core::Text;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use crate::approvals::Rules;
 use crate::chain::Chain;
 use crate::clock::WallClock;
 use crate::inside::Inside;
@@ -24,6 +25,8 @@ pub(crate) struct Session {
     pub(crate) log: Log,
     pub(crate) recorder: Recorder,
     pub(crate) parts: Arc<Parts>,
+    /// What may run without being asked for (C16).
+    pub(crate) rules: Rules,
     /// Whether results of the running turn are finalized (C11).
     pub(crate) finalize: bool,
 }

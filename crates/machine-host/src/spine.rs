@@ -169,7 +169,7 @@ impl Spine {
     }
 
     fn tell(&mut self, at: u64) {
-        let Session { engine, log, recorder, finalize, parts } = &mut self.session;
+        let Session { engine, log, recorder, finalize, parts, .. } = &mut self.session;
         for event in self.out.events.drain(..) {
             if let Event::TurnStarted { .. } = event {
                 *finalize = engine.config().ask.finalize;
@@ -194,10 +194,10 @@ impl Spine {
             (_, Some(ms)) => self.timers.set(id, ms, Due::TimedOut),
             (_, None) => {}
         }
-        let Session { engine, parts, .. } = &self.session;
+        let Session { engine, parts, rules, .. } = &self.session;
         let (kept, spans, to, leaving) = (&mut self.kept, &self.spans, &self.to, &self.leave);
-        let errand =
-            Around { engine, parts, kept, spans, to, leaving, agent: self.carrier.agent() }.errand(ask);
+        let errand = Around { engine, parts, rules, kept, spans, to, leaving, agent: self.carrier.agent() }
+            .errand(ask);
         if let Some(errand) = errand {
             self.carrier.start(id, errand);
         }

@@ -183,7 +183,7 @@ async fn c_c04_an_approval_takes_as_long_as_a_person_takes() {
 
 #[tokio::test(start_paused = true)]
 async fn c_c04_a_person_wins_over_a_hook_that_still_thinks() {
-    let thinking = |_: ApproveQuestion| std::future::pending();
+    let thinking = |_: ApproveQuestion| std::future::pending::<Approval>();
     let (agent, mut events) = Agent::builder()
         .model(call("{}"))
         .tool(echo().approval(true))
