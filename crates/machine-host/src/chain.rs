@@ -56,6 +56,10 @@ impl Chain {
         }
     }
 
+    pub(crate) fn finalizes(&self) -> bool {
+        self.wants(|wants| wants.finalize)
+    }
+
     pub(crate) fn approves(&self) -> bool {
         self.wants(|wants| wants.approve)
     }

@@ -24,6 +24,7 @@ use crate::limit::ModelLimit;
 use crate::model::{BoxFuture, Inward, ModelOut};
 use crate::session::Parts;
 use crate::spans::Spans;
+use crate::spill::Spill;
 use crate::tool::{Reject, Tool, ToolError};
 
 /// Work that an ask leads to.
@@ -92,22 +93,30 @@ impl Around<'_> {
                     async move { answer(parts.chain.recover(question, &editor).await, Answer::Recover) },
                 )
             }
-            Question::Prepare { call, tool, args } => self.hook(async move {
-                answer(prepare(&parts, CallQuestion { call, tool, args }).await, Answer::Prepare)
-            }),
+            Question::Prepare { call, tool, args } => {
+                let spill = self.spill(parts.chain.finalizes());
+                self.hook(async move {
+                    let prepared = prepare(&parts, CallQuestion { call, tool, args }).await;
+                    answer(spilled(spill, call, prepared).await, Answer::Prepare)
+                })
+            }
             Question::Approve { call, tool, args, digest } => {
                 self.approval(ApproveQuestion { call, tool, args, digest })?
             }
             Question::Finalize { call, outcome, result } => {
                 let kept = self.kept.take(call, &outcome, result.as_ref());
-                let tool = self.tool_of(call);
+                let (tool, spill) = (self.tool_of(call), self.spill(false));
                 self.hook(async move {
                     let Some(result) = kept else {
                         let lost = HookError::new(HookFailure::Lost, "the output went with another process");
                         return Done::Answer(Answer::Failed(lost));
                     };
                     let question = FinalizeQuestion { call, tool, outcome, result };
-                    answer(parts.chain.finalize(question).await, |result| Answer::Finalize(Arc::new(result)))
+                    let finalized = match (parts.chain.finalize(question).await, spill) {
+                        (Ok(result), Some(spill)) => Ok(spill.result(call, result).await),
+                        (finalized, _) => finalized,
+                    };
+                    answer(finalized, |result| Answer::Finalize(Arc::new(result)))
                 })
             }
             Question::Stop { turn, continued } => {
@@ -167,18 +176,28 @@ impl Around<'_> {
         let cx = ToolCx::new((call, id), self.to.clone(), stop.clone(), grace, shared);
         let tool = self.parts.tools.get(&name).cloned();
         let token = stop.token().clone();
+        let spill = self.spill(self.parts.chain.finalizes());
         let work = async move {
             let Some(tool) = tool else {
                 // It was approved in another process, which had it.
                 return Done::Ran(Some(Err(ToolError::failed(format!("there is no tool `{name}` here")))));
             };
-            Done::Ran(run(&*tool, args, cx, &token).await)
+            Done::Ran(match (run(&*tool, args, cx, &token).await, spill) {
+                (Some(brought), Some(spill)) => Some(spill.brought(call, brought).await),
+                (brought, _) => brought,
+            })
         };
         Errand { kind: Kind::Execution { call, stop }, span, work: Box::pin(work) }
     }
 
     fn hook(&self, work: impl Future<Output = Done> + Send + 'static) -> Errand {
         Errand { kind: Kind::Hook, span: self.spans.inner().clone(), work: Box::pin(work) }
+    }
+
+    /// None where nothing is spilled, and before the finalizer: what it has not seen is not written (C11).
+    fn spill(&self, is_finalized_later: bool) -> Option<Spill> {
+        let dir = self.parts.spill.as_ref().filter(|_| !is_finalized_later)?;
+        Some(Spill::above(self.engine.config().calls.output_chars, dir))
     }
 
     fn editor(&self, ask: AskId) -> Editor {
@@ -205,6 +224,20 @@ async fn leaves(
 
 fn answer<T>(asked: Result<T, Arc<HookError>>, answer: impl FnOnce(T) -> Answer) -> Done {
     Done::Answer(asked.map_or_else(Answer::Failed, answer))
+}
+
+/// The answer of a hook in place of a call may be as long as any.
+async fn spilled(
+    spill: Option<Spill>,
+    call: CallId,
+    prepared: Result<Prepared, Arc<HookError>>,
+) -> Result<Prepared, Arc<HookError>> {
+    match (prepared, spill) {
+        (Ok(Prepared::Answered(result)), Some(spill)) => {
+            Ok(Prepared::Answered(Arc::new(spill.result(call, Arc::unwrap_or_clone(result)).await)))
+        }
+        (prepared, _) => prepared,
+    }
 }
 
 /// Finds the tool, lets the hooks at the call, then judges its final arguments (C02, C03).

@@ -61,7 +61,7 @@
 //! | `spine` | one input in the order of J02: append, handle, sync, leave |
 //! | `errands`, `carrier` | an ask becomes work; work is joined |
 //! | `timers`, `clock`, `waiters`, `watch` | what is due; what time it is; who waits; who watches |
-//! | `kept`, `spans` | output before its finalizer; the log |
+//! | `kept`, `spill`, `spans` | output before its finalizer; output that is too long; the log |
 //! | `model`, `limit` | the model; how many requests at once, over many agents |
 //! | `tool`, `typed`, `schema`, `cx` | tools, from a closure too; their arguments; what they see |
 //! | `hooks`, `order`, `chain`, `watchers` | hooks; which comes first; those that decide, those that watch |
@@ -100,6 +100,7 @@ mod schema;
 mod session;
 mod slot;
 mod spans;
+mod spill;
 mod spine;
 mod timers;
 mod tool;

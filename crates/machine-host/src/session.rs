@@ -1,5 +1,6 @@
 //! An agent as a value: while nothing runs (H06), and between two processes (J07).
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub(crate) struct Parts {
     pub(crate) tools: BTreeMap<Text, Arc<dyn Tool>>,
     pub(crate) chain: Chain,
     pub(crate) watchers: Watchers,
+    /// Where output above the limit goes (V15).
+    pub(crate) spill: Option<Arc<Path>>,
     /// How long nothing must happen before the driver ends and the agent is a value again (H06).
     pub(crate) rest_after: Duration,
     pub(crate) clock: WallClock,
