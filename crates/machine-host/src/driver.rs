@@ -126,8 +126,8 @@ impl Driver {
         tell(to, parked);
     }
 
-    /// Timers first, so that nothing that floods the others can hold a deadline up; then commands, so that an abort
-    /// is seen before what it stops.
+    /// The parent first: once it has stopped, nothing else may start anything (H04). Then timers, so that nothing that
+    /// floods the others can hold a deadline up; then commands, so that an abort is seen before what it stops.
     async fn next(&mut self) -> Next {
         let Self { spine, requests, .. } = self;
         let parent = spine.session.parts.parent.clone();
@@ -135,9 +135,9 @@ impl Driver {
         let rest_after = spine.session.parts.rest_after;
         tokio::select! {
             biased;
+            () = stopped(parent), if stoppable => Next::ParentStopped,
             (ask, due) = spine.timers.next() => Next::Due(ask, due),
             request = requests.recv() => request.map_or(Next::Abandoned, Next::Request),
-            () = stopped(parent), if stoppable => Next::ParentStopped,
             Some(attempt) = spine.leaving.recv() => Next::Left(attempt),
             Some(piece) = spine.pieces.recv() => Next::Piece(piece),
             Some(ended) = spine.carrier.next() => Next::Ended(ended),
