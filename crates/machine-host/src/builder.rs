@@ -9,6 +9,7 @@ use machine_core::config::{Config, Settings, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
+use crate::budget::{Budget, HOOK_TEXT};
 use crate::chain::Chain;
 use crate::clock::WallClock;
 use crate::cx::ToolCx;
@@ -38,6 +39,7 @@ pub struct AgentBuilder {
     journal: Option<Box<dyn Journal>>,
     parked: Option<Parked>,
     parent: Option<Parent>,
+    hook_text: usize,
     spill: Option<Arc<Path>>,
     rest_after: Duration,
     clock: WallClock,
@@ -76,6 +78,7 @@ impl AgentBuilder {
             journal: None,
             parked: None,
             parent: None,
+            hook_text: HOOK_TEXT,
             spill: None,
             rest_after: Duration::from_secs(1),
             clock: WallClock::system(),
@@ -132,6 +135,13 @@ impl AgentBuilder {
     pub fn config(mut self, change: impl FnOnce(&mut Config)) -> Self {
         change(&mut self.config);
         self
+    }
+
+    /// How many characters hooks may put into the history of one turn: messages of a gate or a stop hook, and, before
+    /// the first turn, what the session starts with. What is above is cut, with a marker that names the hook (H09).
+    /// Default: 100,000.
+    pub fn hook_text(self, chars: usize) -> Self {
+        Self { hook_text: chars, ..self }
     }
 
     /// Output of a call above `calls.output_chars` is written in full to a file in this directory, which the shortened
@@ -211,6 +221,7 @@ impl AgentBuilder {
             journal,
             parked,
             parent,
+            hook_text,
             spill,
             rest_after,
             clock,
@@ -219,7 +230,7 @@ impl AgentBuilder {
         let model = model.ok_or(OpenError::NoModel)?;
         let (offered, tools) = table(tools)?;
         config.request.tools = offered;
-        let chain = Chain::of(hooks.in_order()?);
+        let chain = Chain::of(hooks.in_order()?, Budget::of(hook_text));
         config.ask = chain.questions(config.ask.timeout_ms);
         let inside = match &parent {
             Some(parent) => Inside::below(Some(&parent.inside)),

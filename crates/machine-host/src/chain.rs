@@ -4,11 +4,13 @@ use std::sync::Arc;
 use machine_core::Text;
 use machine_core::ask::{Gated, HookError, HookFailure, Proceed, Recovery, Screened, StopVerdict};
 use machine_core::config::Questions;
-use machine_core::ids::CallId;
+use machine_core::ids::{CallId, TurnId};
 use machine_core::input::Note;
+use machine_core::message::Content;
 use machine_core::outcome::ToolResult;
 
 use crate::approvals::Decision;
+use crate::budget::Budget;
 use crate::editor::Editor;
 use crate::hooks::{
     ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookFuture, Hooks,
@@ -20,6 +22,7 @@ use crate::unwind::caught;
 /// All hooks of an agent, in order.
 pub(crate) struct Chain {
     hooks: Vec<Placed>,
+    budget: Budget,
 }
 
 /// What the hooks before a call leave of it.
@@ -36,8 +39,8 @@ pub(crate) struct Before {
 type Answered<T> = Result<T, Arc<HookError>>;
 
 impl Chain {
-    pub(crate) fn of(hooks: Vec<Placed>) -> Self {
-        Self { hooks }
+    pub(crate) fn of(hooks: Vec<Placed>, budget: Budget) -> Self {
+        Self { hooks, budget }
     }
 
     pub(crate) fn hooks(&self) -> &[Placed] {
@@ -70,6 +73,7 @@ impl Chain {
         for placed in self.those(|wants| wants.session_start) {
             let says = placed.asked(|hook| hook.session_start(question.clone())).await?;
             for (n, say) in (1..).zip(says) {
+                let say = say.map(|message| self.budget.cut(None, &placed.name, message));
                 notes.push(say.or_id(|| format!("session start, {} {n}", placed.name)).into_note());
             }
         }
@@ -95,7 +99,11 @@ impl Chain {
         let mut all = Proceed::default();
         for placed in self.those(|wants| wants.gate) {
             match placed.asked(|hook| hook.gate(question.clone(), editor.clone())).await? {
-                Gated::Proceed(with) => overlay(&mut all, &with),
+                Gated::Proceed(with) => {
+                    let mut with = Arc::unwrap_or_clone(with);
+                    self.bound(question.step.turn(), placed, &mut with.messages);
+                    overlay(&mut all, with);
+                }
                 Gated::Block(why) => return Ok(Gated::Block(why)),
             }
         }
@@ -153,7 +161,11 @@ impl Chain {
         for placed in self.those(|wants| wants.stop) {
             match placed.asked(|hook| hook.stop(question.clone())).await? {
                 StopVerdict::End => {}
-                go_on => return Ok(go_on),
+                StopVerdict::Continue(messages) => {
+                    let mut messages = messages.to_vec();
+                    self.bound(question.turn, placed, &mut messages);
+                    return Ok(StopVerdict::Continue(messages.into()));
+                }
             }
         }
         Ok(StopVerdict::End)
@@ -174,6 +186,13 @@ impl Chain {
     pub(crate) fn progress(&self, call: CallId, text: Text) -> Option<Text> {
         let filter = || self.hooks.iter().try_fold(text, |text, placed| placed.hook.progress(call, text));
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(filter)).unwrap_or(None)
+    }
+
+    /// What a hook adds to a turn, within its budget (H09).
+    fn bound(&self, turn: TurnId, placed: &Placed, messages: &mut [Content]) {
+        for message in messages {
+            *message = self.budget.cut(Some(turn), &placed.name, message.clone());
+        }
     }
 
     fn wants(&self, what: impl Fn(&Wants) -> bool) -> bool {
@@ -200,8 +219,8 @@ impl Placed {
 }
 
 /// What a later hook says takes the place of what an earlier one said; messages add up.
-fn overlay(all: &mut Proceed, with: &Proceed) {
-    let Proceed { tools, system, settings, messages } = with.clone();
+fn overlay(all: &mut Proceed, with: Proceed) {
+    let Proceed { tools, system, settings, messages } = with;
     all.tools = tools.or(all.tools.take());
     all.system = system.or(all.system.take());
     all.settings = settings.or(all.settings.take());

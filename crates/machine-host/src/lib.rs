@@ -65,6 +65,7 @@
 //! | `model`, `limit` | the model; how many requests at once, over many agents |
 //! | `tool`, `typed`, `schema`, `cx` | tools, from a closure too; their arguments; what they see |
 //! | `hooks`, `order`, `chain`, `watchers` | hooks; which comes first; those that decide, those that watch |
+//! | `budget` | how much text hooks may add |
 //! | `approvals` | how an approval is answered: once, or by a rule |
 //! | `hooking`, `closures`, `editor` | how they are given; a hook from a closure; how hooks edit history |
 //! | `journal` | where records go |
@@ -74,6 +75,7 @@
 
 mod agent;
 mod approvals;
+mod budget;
 mod builder;
 mod carrier;
 mod chain;

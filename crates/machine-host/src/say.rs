@@ -58,6 +58,11 @@ impl Say {
         Self { id: self.id.or_else(|| Some(id().into())), ..self }
     }
 
+    /// With another message.
+    pub(crate) fn map(self, change: impl FnOnce(Content) -> Content) -> Self {
+        Self { message: change(self.message), ..self }
+    }
+
     pub(crate) fn into_submit(self) -> Arc<Submit> {
         let Self { id, message, meta, lane, wake } = self;
         Arc::new(Submit { id: id.unwrap_or_else(fresh), message, lane, wake, meta })

@@ -1,5 +1,5 @@
 //! Hooks and watchers at their worst: every point panics, every point hangs (H02, H03, H08, E04, X02).
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
+#![expect(clippy::panic, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::sync::{Arc, Mutex};
