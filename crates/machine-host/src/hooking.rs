@@ -123,7 +123,7 @@ impl AgentBuilder {
 
     /// A hook that decides every approval, with an [`Approval`](machine_core::ask::Approval) or a
     /// [`Rule`](crate::Rule): [`Hooks::approve`]. Without one an approval waits for
-    /// [`Agent::decide`].
+    /// [`Agent::decide`](crate::Agent::decide).
     #[track_caller]
     pub fn approve<F, Fut>(self, hook: F) -> Self
     where
