@@ -7,9 +7,9 @@ pub use machine_core::outcome::{Outcome, ToolResult};
 pub use machine_core::response::{Failure, Finish, Finished, ModelError, ModelEvent};
 pub use machine_core::usage::Usage;
 pub use machine_host::{
-    Agent, ApproveQuestion, BeforeCall, BoxError, BoxFuture, CallQuestion, CommandError, Editor, EndedStep,
-    EndedTurn, Events, FinalizeQuestion, Fleet, GateQuestion, HookFuture, Hooks, Journal, Lagged, Model,
-    ModelLimit, ModelOut, Place, PromptError, RecoverQuestion, Reject, Say, ScreenQuestion, Seen,
-    SessionQuestion, StopQuestion, Tool, ToolCx, ToolError, WallClock, Wants, tool,
+    Agent, ApproveQuestion, BeforeCall, BoxError, BoxFuture, CallQuestion, CommandError, Decision, Editor,
+    EndedStep, EndedTurn, Events, FinalizeQuestion, Fleet, GateQuestion, HookFuture, Hooks, Journal, Lagged,
+    Model, ModelLimit, ModelOut, Place, PromptError, RecoverQuestion, Reject, Rule, Say, ScreenQuestion,
+    Seen, SessionQuestion, StopQuestion, Tool, ToolCx, ToolError, WallClock, Wants, tool,
 };
 pub use machine_journal::MemoryJournal;

@@ -5,7 +5,7 @@ use machine_adapter::Engine;
 use machine_adapter::asks::Open;
 use machine_adapter::view::View;
 use machine_core::access::Access;
-use machine_core::ask::{Approval, Cause};
+use machine_core::ask::Cause;
 use machine_core::config::Config;
 use machine_core::digest::Digest;
 use machine_core::event::{MaintenanceEnd, TurnEnd};
@@ -16,6 +16,7 @@ use machine_core::usage::UsageSum;
 use machine_journal::replay;
 use tokio::sync::oneshot;
 
+use crate::approvals::Decision;
 use crate::builder::AgentBuilder;
 use crate::driver::Request;
 use crate::error::{CommandError, PromptError};
@@ -153,9 +154,16 @@ impl Agent {
     }
 
     /// Answers an approval that waits, with what [`ApprovalAsked`](machine_core::event::Event::ApprovalAsked) told of
-    /// it: exactly that runs (C04). It wins over a hook that is still thinking.
-    pub async fn decide(&self, call: CallId, digest: Digest, approval: Approval) -> Result<(), CommandError> {
-        self.ask(|to| Request::Decide { call, digest, approval, reply: Reply::Accepted(to) }).await?
+    /// it: exactly that runs (C04). It wins over a hook that is still thinking. A [`Rule`](crate::Rule) also answers for
+    /// what it covers (C16).
+    pub async fn decide(
+        &self,
+        call: CallId,
+        digest: Digest,
+        decision: impl Into<Decision>,
+    ) -> Result<(), CommandError> {
+        let decision = decision.into();
+        self.ask(|to| Request::Decide { call, digest, decision, reply: Reply::Accepted(to) }).await?
     }
 
     /// Begins maintenance, for the hooks that do it, and waits for its end (A17).

@@ -1,5 +1,6 @@
 //! How an agent is described and opened.
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +38,7 @@ pub struct AgentBuilder {
     journal: Option<Box<dyn Journal>>,
     parked: Option<Parked>,
     parent: Option<Parent>,
+    spill: Option<Arc<Path>>,
     rest_after: Duration,
     clock: WallClock,
     watch_buffer: usize,
@@ -74,6 +76,7 @@ impl AgentBuilder {
             journal: None,
             parked: None,
             parent: None,
+            spill: None,
             rest_after: Duration::from_secs(1),
             clock: WallClock::system(),
             watch_buffer: BEHIND,
@@ -129,6 +132,13 @@ impl AgentBuilder {
     pub fn config(mut self, change: impl FnOnce(&mut Config)) -> Self {
         change(&mut self.config);
         self
+    }
+
+    /// Output of a call above `calls.output_chars` is written in full to a file in this directory, which the shortened
+    /// result names (V15). Files are new, for their owner only, and stay; the directory is made when it is needed. What
+    /// was not finalized is not written (C11). Default: what is above the limit is lost.
+    pub fn spill(self, dir: impl Into<PathBuf>) -> Self {
+        Self { spill: Some(dir.into().into()), ..self }
     }
 
     /// Where the session is kept. Without a journal nothing outlives the agent.
@@ -201,6 +211,7 @@ impl AgentBuilder {
             journal,
             parked,
             parent,
+            spill,
             rest_after,
             clock,
             watch_buffer,
@@ -228,8 +239,18 @@ impl AgentBuilder {
         }
         let parent = parent.map(|parent| parent.call);
         let watchers = Watchers::of(chain.hooks(), inside.clone(), watch_buffer);
-        let parts =
-            Arc::new(Parts { model, limit, tools, chain, watchers, rest_after, clock, parent, inside });
+        let parts = Arc::new(Parts {
+            model,
+            limit,
+            tools,
+            chain,
+            watchers,
+            spill,
+            rest_after,
+            clock,
+            parent,
+            inside,
+        });
         Ok((Opening { config: Arc::new(config), branch, parts }, Found { journal, parked }))
     }
 }

@@ -2,13 +2,14 @@
 use std::sync::Arc;
 
 use machine_core::Text;
-use machine_core::ask::{Approval, Gated, HookError, HookFailure, Proceed, Recovery, Screened, StopVerdict};
+use machine_core::ask::{Gated, HookError, HookFailure, Proceed, Recovery, Screened, StopVerdict};
 use machine_core::config::Questions;
 use machine_core::ids::CallId;
 use machine_core::input::Note;
 use machine_core::message::Said;
 use machine_core::outcome::ToolResult;
 
+use crate::approvals::Decision;
 use crate::editor::Editor;
 use crate::hooks::{
     ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookFuture, Hooks,
@@ -54,6 +55,10 @@ impl Chain {
             stop: self.wants(|wants| wants.stop),
             timeout_ms,
         }
+    }
+
+    pub(crate) fn finalizes(&self) -> bool {
+        self.wants(|wants| wants.finalize)
     }
 
     pub(crate) fn approves(&self) -> bool {
@@ -128,7 +133,7 @@ impl Chain {
     }
 
     /// None: no hook decides, somebody else may.
-    pub(crate) async fn approve(&self, question: ApproveQuestion) -> Answered<Option<Approval>> {
+    pub(crate) async fn approve(&self, question: ApproveQuestion) -> Answered<Option<Decision>> {
         for placed in self.those(|wants| wants.approve) {
             let answer = placed.asked(|hook| hook.approve(question.clone())).await?;
             if answer.is_some() {

@@ -1,7 +1,8 @@
 //! A hook from one closure: what the builder makes of `.approve(…)` and its like.
-use machine_core::ask::{Approval, Gated, Recovery, Screened, StopVerdict};
+use machine_core::ask::{Gated, Recovery, Screened, StopVerdict};
 use machine_core::outcome::ToolResult;
 
+use crate::approvals::Decision;
 use crate::editor::Editor;
 use crate::error::BoxError;
 use crate::hooks::{
@@ -82,7 +83,7 @@ pub(crate) struct OnApprove<F>(pub(crate) F);
 impl<F, Fut> Hooks for OnApprove<F>
 where
     F: Fn(ApproveQuestion) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Approval> + Send + 'static,
+    Fut: Future<Output: Into<Decision>> + Send + 'static,
 {
     fn wants(&self) -> Wants {
         Wants { approve: true, ..Wants::NOTHING }
@@ -92,8 +93,8 @@ where
         "the closure `approve`"
     }
 
-    fn approve(&self, call: ApproveQuestion) -> HookFuture<'_, Option<Approval>> {
+    fn approve(&self, call: ApproveQuestion) -> HookFuture<'_, Option<Decision>> {
         let deciding = (self.0)(call);
-        Box::pin(async move { Ok(Some(deciding.await)) })
+        Box::pin(async move { Ok(Some(deciding.await.into())) })
     }
 }

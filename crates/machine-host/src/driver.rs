@@ -3,9 +3,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use machine_adapter::Engine;
-use machine_core::ask::{
-    Answer, Approval, Approved, By, Cause, Executed, HookError, HookFailure, Piece, Question,
-};
+use machine_core::ask::{Answer, By, Cause, Executed, HookError, HookFailure, Piece, Question};
 use machine_core::digest::Digest;
 use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::input::{Abort, Command, Input};
@@ -16,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use crate::approvals::{Decision, Rule};
 use crate::carrier::{Ended, How};
 use crate::errands::{Done, Kind};
 use crate::error::CommandError;
@@ -34,7 +33,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(1);
 /// What a handle wants of its driver.
 pub(crate) enum Request {
     Command(Command, Reply),
-    Decide { call: CallId, digest: Digest, approval: Approval, reply: Reply },
+    Decide { call: CallId, digest: Digest, decision: Decision, reply: Reply },
     Read(Box<dyn FnOnce(&Engine) + Send>),
     Idle(oneshot::Sender<()>),
     Record(oneshot::Sender<Result<Vec<Record>, CommandError>>),
@@ -127,8 +126,8 @@ impl Driver {
         tell(to, parked);
     }
 
-    /// Timers first, so that nothing that floods the others can hold a deadline up; then commands, so that an abort
-    /// is seen before what it stops.
+    /// The parent first: once it has stopped, nothing else may start anything (H04). Then timers, so that nothing that
+    /// floods the others can hold a deadline up; then commands, so that an abort is seen before what it stops.
     async fn next(&mut self) -> Next {
         let Self { spine, requests, .. } = self;
         let parent = spine.session.parts.parent.clone();
@@ -136,9 +135,9 @@ impl Driver {
         let rest_after = spine.session.parts.rest_after;
         tokio::select! {
             biased;
+            () = stopped(parent), if stoppable => Next::ParentStopped,
             (ask, due) = spine.timers.next() => Next::Due(ask, due),
             request = requests.recv() => request.map_or(Next::Abandoned, Next::Request),
-            () = stopped(parent), if stoppable => Next::ParentStopped,
             Some(attempt) = spine.leaving.recv() => Next::Left(attempt),
             Some(piece) = spine.pieces.recv() => Next::Piece(piece),
             Some(ended) = spine.carrier.next() => Next::Ended(ended),
@@ -178,8 +177,8 @@ impl Driver {
                 self.spine.feed(Command::Configure(Arc::new(config)).into(), Some(reply)).await;
             }
             Request::Command(command, reply) => self.spine.feed(command.into(), Some(reply)).await,
-            Request::Decide { call, digest, approval, reply } => {
-                self.decide(call, Approved { digest, approval }, reply).await;
+            Request::Decide { call, digest, decision, reply } => {
+                self.decide((call, digest), decision, reply).await;
             }
             Request::Read(read) => read(&self.spine.session.engine),
             Request::Idle(to) => self.spine.until_idle(to),
@@ -192,15 +191,19 @@ impl Driver {
     }
 
     /// Somebody who is no hook answers an approval (C04).
-    async fn decide(&mut self, call: CallId, approved: Approved, reply: Reply) {
+    async fn decide(&mut self, (call, digest): (CallId, Digest), decision: Decision, reply: Reply) {
         let asked = self.spine.session.engine.outstanding().find(|open| match &open.ask.question {
-            Question::Approve { call: of, digest, .. } => *of == call && *digest == approved.digest,
+            Question::Approve { call: of, digest: asked, .. } => *of == call && *asked == digest,
             _ => false,
         });
         let Some(ask) = asked.map(|open| open.ask.id) else { return reply.refuse(CommandError::NotAsked) };
         self.spine.carrier.drop_work(ask);
-        let answer = Answer::Approve(Arc::new(approved));
+        let (approved, rule) = decision.of(call, digest);
+        let answer = Answer::Approve(approved);
         self.spine.feed(Input::Answer { ask, answer }, Some(reply)).await;
+        if let Some(rule) = rule {
+            self.spine.grant(rule).await;
+        }
     }
 
     /// Whatever runs, and whatever would start after it, is stopped (H04).
@@ -211,16 +214,20 @@ impl Driver {
     }
 
     /// Work is over. What it sent before comes first.
-    async fn ended(&mut self, ended: Ended) -> Flow {
+    async fn ended(&mut self, mut ended: Ended) -> Flow {
         for _ in 0..ON_THE_WAY {
             let Ok(piece) = self.spine.pieces.try_recv() else { break };
             self.spine.piece(piece).await;
         }
         let ask = ended.ask;
         self.spine.timers.clear(ask);
+        let rule = ended.how.rule();
         if let Some(input) = self.spine.outcome(ended) {
             self.spine.feed(input, None).await;
             self.spine.kept.forget();
+        }
+        if let Some(rule) = rule {
+            self.spine.grant(rule).await;
         }
         Flow::On
     }
@@ -245,6 +252,16 @@ impl Driver {
             }
         }
         Some(self)
+    }
+}
+
+impl How {
+    /// The rule that was given with an approval.
+    fn rule(&mut self) -> Option<Rule> {
+        match self {
+            Self::Done(Done::Decided(_, rule)) => rule.take(),
+            Self::Done(_) | Self::Panicked(_) | Self::Vanished => None,
+        }
     }
 }
 
@@ -273,6 +290,7 @@ impl Spine {
             (_, How::Vanished) => return Some(Input::Lost { ask }),
             (_, How::Done(Done::Nothing)) => return None,
             (_, How::Done(Done::Answer(answer))) => answer,
+            (_, How::Done(Done::Decided(approved, _))) => Answer::Approve(approved),
             (Kind::Execution { call, .. }, How::Panicked(why)) => {
                 self.executed(call, Executed::Panicked(why), stopped)
             }

@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
+use crate::approvals::{Rule, Rules};
 use crate::chain::Before;
 use crate::cx::{Stop, ToolCx};
 use crate::editor::Editor;
@@ -23,6 +24,7 @@ use crate::limit::ModelLimit;
 use crate::model::{BoxFuture, Inward, ModelOut};
 use crate::session::Parts;
 use crate::spans::Spans;
+use crate::spill::Spill;
 use crate::tool::{Reject, Tool, ToolError};
 
 /// Work that an ask leads to.
@@ -48,6 +50,8 @@ pub(crate) enum Kind {
 pub(crate) enum Done {
     /// An answer.
     Answer(Answer),
+    /// The answer to an approval, and the rule that it gives.
+    Decided(Arc<Approved>, Option<Rule>),
     /// The end of an execution; none: it was stopped and dropped.
     Ran(Option<Result<ToolResult, ToolError>>),
     /// Nothing: somebody else answers.
@@ -58,6 +62,7 @@ pub(crate) enum Done {
 pub(crate) struct Around<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) parts: &'a Arc<Parts>,
+    pub(crate) rules: &'a Rules,
     pub(crate) kept: &'a mut Kept,
     pub(crate) spans: &'a Spans,
     pub(crate) to: &'a mpsc::Sender<Inward>,
@@ -73,7 +78,6 @@ impl Around<'_> {
         let (id, parts) = (ask.id, self.parts.clone());
         Some(match ask.question {
             Question::Timer { .. } => return None,
-            Question::Approve { .. } if !parts.chain.approves() => return None,
             Question::Screen { prompt, message } => self.hook(async move {
                 answer(parts.chain.screen(ScreenQuestion { prompt, message }).await, Answer::Screen)
             }),
@@ -89,28 +93,30 @@ impl Around<'_> {
                     async move { answer(parts.chain.recover(question, &editor).await, Answer::Recover) },
                 )
             }
-            Question::Prepare { call, tool, args } => self.hook(async move {
-                answer(prepare(&parts, CallQuestion { call, tool, args }).await, Answer::Prepare)
-            }),
-            Question::Approve { call, tool, args, digest } => self.hook(async move {
-                match parts.chain.approve(ApproveQuestion { call, tool, args, digest }).await {
-                    Ok(None) => Done::Nothing,
-                    Ok(Some(approval)) => {
-                        Done::Answer(Answer::Approve(Arc::new(Approved { digest, approval })))
-                    }
-                    Err(error) => Done::Answer(Answer::Failed(error)),
-                }
-            }),
+            Question::Prepare { call, tool, args } => {
+                let spill = self.spill(parts.chain.finalizes());
+                self.hook(async move {
+                    let prepared = prepare(&parts, CallQuestion { call, tool, args }).await;
+                    answer(spilled(spill, call, prepared).await, Answer::Prepare)
+                })
+            }
+            Question::Approve { call, tool, args, digest } => {
+                self.approval(ApproveQuestion { call, tool, args, digest })?
+            }
             Question::Finalize { call, outcome, result } => {
                 let kept = self.kept.take(call, &outcome, result.as_ref());
-                let tool = self.tool_of(call);
+                let (tool, spill) = (self.tool_of(call), self.spill(false));
                 self.hook(async move {
                     let Some(result) = kept else {
                         let lost = HookError::new(HookFailure::Lost, "the output went with another process");
                         return Done::Answer(Answer::Failed(lost));
                     };
                     let question = FinalizeQuestion { call, tool, outcome, result };
-                    answer(parts.chain.finalize(question).await, |result| Answer::Finalize(Arc::new(result)))
+                    let finalized = match (parts.chain.finalize(question).await, spill) {
+                        (Ok(result), Some(spill)) => Ok(spill.result(call, result).await),
+                        (finalized, _) => finalized,
+                    };
+                    answer(finalized, |result| Answer::Finalize(Arc::new(result)))
                 })
             }
             Question::Stop { turn, continued } => {
@@ -144,6 +150,25 @@ impl Around<'_> {
         })
     }
 
+    /// By a rule, else by the hooks; without any a person answers.
+    fn approval(&self, question: ApproveQuestion) -> Option<Errand> {
+        if let Some(approved) = self.rules.answer(&question) {
+            return Some(self.hook(std::future::ready(Done::Decided(approved, None))));
+        }
+        let (parts, call, digest) = (self.parts.clone(), question.call, question.digest);
+        let work = async move {
+            match parts.chain.approve(question).await {
+                Ok(None) => Done::Nothing,
+                Ok(Some(decision)) => {
+                    let (approved, rule) = decision.of(call, digest);
+                    Done::Decided(approved, rule)
+                }
+                Err(error) => Done::Answer(Answer::Failed(error)),
+            }
+        };
+        self.parts.chain.approves().then(|| self.hook(work))
+    }
+
     fn execution(&self, id: AskId, call: CallId, name: Text, args: Text) -> Errand {
         let (stop, span) = (Stop::under(self.agent), self.spans.call(call, &name));
         let grace = Duration::from_millis(self.engine.config().calls.grace_ms);
@@ -151,18 +176,28 @@ impl Around<'_> {
         let cx = ToolCx::new((call, id), self.to.clone(), stop.clone(), grace, shared);
         let tool = self.parts.tools.get(&name).cloned();
         let token = stop.token().clone();
+        let spill = self.spill(self.parts.chain.finalizes());
         let work = async move {
             let Some(tool) = tool else {
                 // It was approved in another process, which had it.
                 return Done::Ran(Some(Err(ToolError::failed(format!("there is no tool `{name}` here")))));
             };
-            Done::Ran(run(&*tool, args, cx, &token).await)
+            Done::Ran(match (run(&*tool, args, cx, &token).await, spill) {
+                (Some(brought), Some(spill)) => Some(spill.brought(call, brought).await),
+                (brought, _) => brought,
+            })
         };
         Errand { kind: Kind::Execution { call, stop }, span, work: Box::pin(work) }
     }
 
     fn hook(&self, work: impl Future<Output = Done> + Send + 'static) -> Errand {
         Errand { kind: Kind::Hook, span: self.spans.inner().clone(), work: Box::pin(work) }
+    }
+
+    /// None where nothing is spilled, and before the finalizer: what it has not seen is not written (C11).
+    fn spill(&self, is_finalized_later: bool) -> Option<Spill> {
+        let dir = self.parts.spill.as_ref().filter(|_| !is_finalized_later)?;
+        Some(Spill::above(self.engine.config().calls.output_chars, dir))
     }
 
     fn editor(&self, ask: AskId) -> Editor {
@@ -189,6 +224,20 @@ async fn leaves(
 
 fn answer<T>(asked: Result<T, Arc<HookError>>, answer: impl FnOnce(T) -> Answer) -> Done {
     Done::Answer(asked.map_or_else(Answer::Failed, answer))
+}
+
+/// The answer of a hook in place of a call may be as long as any.
+async fn spilled(
+    spill: Option<Spill>,
+    call: CallId,
+    prepared: Result<Prepared, Arc<HookError>>,
+) -> Result<Prepared, Arc<HookError>> {
+    match (prepared, spill) {
+        (Ok(Prepared::Answered(result)), Some(spill)) => {
+            Ok(Prepared::Answered(Arc::new(spill.result(call, Arc::unwrap_or_clone(result)).await)))
+        }
+        (prepared, _) => prepared,
+    }
 }
 
 /// Finds the tool, lets the hooks at the call, then judges its final arguments (C02, C03).

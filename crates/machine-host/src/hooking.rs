@@ -3,9 +3,10 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use machine_core::Text;
-use machine_core::ask::{Approval, Gated, Recovery, Screened, StopVerdict};
+use machine_core::ask::{Gated, Recovery, Screened, StopVerdict};
 use machine_core::outcome::ToolResult;
 
+use crate::approvals::Decision;
 use crate::builder::AgentBuilder;
 use crate::closures::{
     OnApprove, OnCall, OnFinalize, OnGate, OnMaintain, OnRecover, OnScreen, OnSessionStart, OnStepEnded,
@@ -120,13 +121,14 @@ impl AgentBuilder {
         self.closure(OnCall(hook))
     }
 
-    /// A hook that decides every approval: [`Hooks::approve`]. Without one an approval waits for
-    /// [`Agent::decide`].
+    /// A hook that decides every approval, with an [`Approval`](machine_core::ask::Approval) or a
+    /// [`Rule`](crate::Rule): [`Hooks::approve`]. Without one an approval waits for
+    /// [`Agent::decide`](crate::Agent::decide).
     #[track_caller]
     pub fn approve<F, Fut>(self, hook: F) -> Self
     where
         F: Fn(ApproveQuestion) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Approval> + Send + 'static,
+        Fut: Future<Output: Into<Decision>> + Send + 'static,
     {
         self.closure(OnApprove(hook))
     }

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use machine_core::Text;
-use machine_core::ask::{Approval, Gated, Proceed, Recovery, Screened, StopVerdict};
+use machine_core::ask::{Gated, Proceed, Recovery, Screened, StopVerdict};
 use machine_core::digest::Digest;
 use machine_core::event::{Sealed, TurnEnd};
 use machine_core::history::History;
@@ -11,6 +11,7 @@ use machine_core::message::Content;
 use machine_core::outcome::{Outcome, ToolResult};
 use machine_core::response::ModelError;
 
+use crate::approvals::Decision;
 use crate::editor::Editor;
 use crate::error::BoxError;
 use crate::model::BoxFuture;
@@ -87,8 +88,9 @@ pub trait Hooks: Send + Sync + 'static {
         ready(BeforeCall::Proceed)
     }
 
-    /// May exactly this run? It may take as long as a person takes. None: that is for another to say (C04).
-    fn approve(&self, call: ApproveQuestion) -> HookFuture<'_, Option<Approval>> {
+    /// May exactly this run? It may take as long as a person takes. None: that is for another to say (C04). With a
+    /// [`Rule`](crate::Rule) it also answers for what the rule covers (C16).
+    fn approve(&self, call: ApproveQuestion) -> HookFuture<'_, Option<Decision>> {
         let _ = call;
         ready(None)
     }

@@ -61,10 +61,11 @@
 //! | `spine` | one input in the order of J02: append, handle, sync, leave |
 //! | `errands`, `carrier` | an ask becomes work; work is joined |
 //! | `timers`, `clock`, `waiters`, `watch` | what is due; what time it is; who waits; who watches |
-//! | `spans` | the log |
+//! | `spill`, `spans` | output that is too long; the log |
 //! | `model`, `limit` | the model; how many requests at once, over many agents |
 //! | `tool`, `typed`, `schema`, `cx` | tools, from a closure too; their arguments; what they see |
 //! | `hooks`, `order`, `chain`, `watchers` | hooks; which comes first; those that decide, those that watch |
+//! | `approvals` | how an approval is answered: once, or by a rule |
 //! | `hooking`, `closures`, `editor` | how they are given; a hook from a closure; how hooks edit history |
 //! | `journal` | where records go |
 //! | `nested`, `inside` | an agent in a call of another; what would wait for itself |
@@ -72,6 +73,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod approvals;
 mod builder;
 mod carrier;
 mod chain;
@@ -97,6 +99,7 @@ mod schema;
 mod session;
 mod slot;
 mod spans;
+mod spill;
 mod spine;
 mod timers;
 mod tool;
@@ -107,6 +110,7 @@ mod watch;
 mod watchers;
 
 pub use agent::Agent;
+pub use approvals::{Decision, Rule};
 pub use builder::AgentBuilder;
 pub use clock::WallClock;
 pub use cx::{Stopped, ToolCx};

@@ -1,4 +1,5 @@
 //! An agent in a call of another one: its end is told as it was (H04).
+use machine_core::ask::{By, Cause};
 use machine_core::event::{EndReason, TurnEnd};
 use machine_core::history::History;
 use machine_core::message::Message;
@@ -41,10 +42,22 @@ fn report(end: &TurnEnd, history: &History) -> ToolResult {
     }
 }
 
+fn who(cause: &Cause) -> String {
+    let by = match cause.by {
+        By::User => "the user",
+        By::Timeout => "a time-out",
+        By::Parent => "the end of its call",
+        By::Shutdown => "the end of the process",
+        By::Program => "a program",
+    };
+    cause.reason.as_ref().map_or_else(|| by.to_owned(), |reason| format!("{by}, {reason}"))
+}
+
 fn told(reason: &EndReason) -> String {
     match reason {
         EndReason::Failed(error) => format!("failed, {error}"),
         EndReason::Blocked(why) => format!("blocked, {why}"),
+        EndReason::Aborted(cause) => format!("aborted by {}", who(cause)),
         other => other.name().replace('_', " "),
     }
 }

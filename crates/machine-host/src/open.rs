@@ -8,6 +8,7 @@ use machine_core::ids::AskId;
 use machine_core::input::{Command, Input, Refused};
 use machine_journal::{Record, Reopened, Writer, reopen};
 
+use crate::approvals::Rules;
 use crate::builder::Opening;
 use crate::driver::begin;
 use crate::error::{BoxError, OpenError};
@@ -66,6 +67,7 @@ pub(crate) async fn open(
         log: Log::new(journal, found.writer),
         recorder: Recorder::after(found.events, watch),
         parts,
+        rules: Rules::default(),
     };
     let spine = begin(session, found.inputs, found.again).await;
     match spine.session.log.broken() {

@@ -1,5 +1,6 @@
 //! An agent as a value: while nothing runs (H06), and between two processes (J07).
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use machine_core::Text;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use crate::approvals::Rules;
 use crate::chain::Chain;
 use crate::clock::WallClock;
 use crate::inside::Inside;
@@ -24,6 +26,8 @@ pub(crate) struct Session {
     pub(crate) log: Log,
     pub(crate) recorder: Recorder,
     pub(crate) parts: Arc<Parts>,
+    /// What may run without being asked for (C16).
+    pub(crate) rules: Rules,
     /// Whether results of the running turn are finalized (C11).
     pub(crate) finalize: bool,
 }
@@ -37,6 +41,8 @@ pub(crate) struct Parts {
     pub(crate) tools: BTreeMap<Text, Arc<dyn Tool>>,
     pub(crate) chain: Chain,
     pub(crate) watchers: Watchers,
+    /// Where output above the limit goes (V15).
+    pub(crate) spill: Option<Arc<Path>>,
     /// How long nothing must happen before the driver ends and the agent is a value again (H06).
     pub(crate) rest_after: Duration,
     pub(crate) clock: WallClock,

@@ -10,6 +10,7 @@ use machine_core::event::Event;
 use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::input::{Input, Refused};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::carrier::Carrier;
 use crate::clock::Clock;
@@ -162,14 +163,20 @@ impl Spine {
         self.out.now = orders;
     }
 
+    /// A turn that begins after the parent has stopped makes no request: its abort is what comes next (H04).
     fn acts_leave(&mut self) {
+        let stopped = self.session.parts.parent.as_ref().is_some_and(CancellationToken::is_cancelled);
         let mut acts = std::mem::take(&mut self.out.acts);
-        acts.drain(..).for_each(|act| self.carry(act));
+        for act in acts.drain(..) {
+            if !(stopped && matches!(act.question, Question::Attempt { .. })) {
+                self.carry(act);
+            }
+        }
         self.out.acts = acts;
     }
 
     fn tell(&mut self, at: u64) {
-        let Session { engine, log, recorder, finalize, parts } = &mut self.session;
+        let Session { engine, log, recorder, finalize, parts, .. } = &mut self.session;
         for event in self.out.events.drain(..) {
             if let Event::TurnStarted { .. } = event {
                 *finalize = engine.config().ask.finalize;
@@ -194,10 +201,10 @@ impl Spine {
             (_, Some(ms)) => self.timers.set(id, ms, Due::TimedOut),
             (_, None) => {}
         }
-        let Session { engine, parts, .. } = &self.session;
+        let Session { engine, parts, rules, .. } = &self.session;
         let (kept, spans, to, leaving) = (&mut self.kept, &self.spans, &self.to, &self.leave);
-        let errand =
-            Around { engine, parts, kept, spans, to, leaving, agent: self.carrier.agent() }.errand(ask);
+        let errand = Around { engine, parts, rules, kept, spans, to, leaving, agent: self.carrier.agent() }
+            .errand(ask);
         if let Some(errand) = errand {
             self.carrier.start(id, errand);
         }

@@ -8,7 +8,7 @@ use common::{Say, Script, check_record, echo, outcomes, quick, results, wait_for
 use machine_core::ask::{Approval, Gated, HookFailure, Proceed, Recovery, Remedy, Screened, StopVerdict};
 use machine_core::event::{DroppedBecause, EndReason, Event, MaintenanceEnd, TurnError};
 use machine_core::history::Edit;
-use machine_core::message::{Entry, Origin, Part, text_content};
+use machine_core::message::{Entry, Message, Origin, Part, text_content};
 use machine_core::outcome::{ErrorCode, Outcome, SkipCode, ToolResult};
 use machine_core::response::{Failure, ModelError};
 use machine_host::{
@@ -183,7 +183,7 @@ async fn c_c04_an_approval_takes_as_long_as_a_person_takes() {
 
 #[tokio::test(start_paused = true)]
 async fn c_c04_a_person_wins_over_a_hook_that_still_thinks() {
-    let thinking = |_: ApproveQuestion| std::future::pending();
+    let thinking = |_: ApproveQuestion| std::future::pending::<Approval>();
     let (agent, mut events) = Agent::builder()
         .model(call("{}"))
         .tool(echo().approval(true))
@@ -356,4 +356,51 @@ async fn c_h08_what_would_wait_for_itself_is_an_error() {
     assert_eq!(results[0].2.matches("wait for itself").count(), 3, "{}", results[0].2);
     assert_eq!(script.asked()[1].history.last().unwrap().message.text(), "from inside");
     agent.lock().unwrap().take();
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_h09_what_hooks_add_to_a_turn_has_a_budget_and_the_marker_names_the_hook() {
+    let says = |text: &'static str| {
+        move |_: GateQuestion, _: Editor| async move {
+            let messages = vec![text_content(text)];
+            Ok(Gated::Proceed(Arc::new(Proceed { messages, ..Proceed::default() })))
+        }
+    };
+    let stop = |_: machine_host::StopQuestion| async {
+        Ok(StopVerdict::Continue(Arc::from([text_content("go on")])))
+    };
+    let agent = Agent::builder()
+        .model(Script::default())
+        .session_start(|_: machine_host::SessionQuestion| async { Ok(vec!["ünd who are you?".into()]) })
+        .named("greets")
+        .gate(says("12345"))
+        .named("short")
+        .gate(says("äbcdefgh"))
+        .named("long")
+        .stop(stop)
+        .named("pushes")
+        .hook_text(10)
+        .config(|config| config.turn.stop_hook = 1)
+        .open()
+        .await
+        .unwrap();
+    let texts = |history: &machine_core::history::History| -> Vec<String> {
+        let users = history.iter().filter(|entry| matches!(entry.message, Message::User { .. }));
+        users.map(|entry| entry.message.text()).collect()
+    };
+    agent.prompt("a prompt is no hook").await.unwrap();
+    let first = texts(&agent.history().await.unwrap());
+    let expected = [
+        "ünd who ar\n[6 characters of the hook `greets` left out.]",
+        "a prompt is no hook",
+        "12345",
+        "äbcde\n[3 characters of the hook `long` left out.]",
+        "\n[5 characters of the hook `pushes` left out.]",
+        "\n[5 characters of the hook `short` left out.]",
+        "\n[8 characters of the hook `long` left out.]",
+    ];
+    assert_eq!(first, expected);
+    // Each turn has its own.
+    agent.prompt("again").await.unwrap();
+    assert_eq!(texts(&agent.history().await.unwrap())[8..10], [expected[2], expected[3]]);
 }

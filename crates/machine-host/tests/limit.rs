@@ -1,5 +1,5 @@
 //! One limit on model requests for many agents (H05).
-#![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 mod common;
 
 use std::sync::{Arc, Mutex};

@@ -14,8 +14,9 @@ use machine_core::message::{Entry, Origin, text_content};
 use machine_core::outcome::ToolResult;
 use machine_core::response::{Failure, Finish, Finished, ModelError};
 use machine_host::{
-    Agent, ApproveQuestion, BeforeCall, BoxFuture, CallQuestion, Editor, FinalizeQuestion, GateQuestion,
-    Model, ModelOut, Parked, Reject, StopQuestion, Tool, ToolCx, ToolError,
+    Agent, ApproveQuestion, BeforeCall, BoxFuture, CallQuestion, Decision, Editor, EndedStep, EndedTurn,
+    FinalizeQuestion, GateQuestion, Model, ModelLimit, ModelOut, Parked, Reject, Rule, StopQuestion, Tool,
+    ToolCx, ToolError,
 };
 use machine_journal::MemoryJournal;
 use tokio_util::sync::CancellationToken;
@@ -53,6 +54,8 @@ pub struct World {
     pub journal: Arc<Mutex<MemoryJournal>>,
     ran: Arc<Mutex<BTreeMap<CallId, u32>>>,
     says: Arc<AtomicU32>,
+    /// One place: if it is ever lost, nothing goes on (H05).
+    limit: ModelLimit,
     seed: u64,
 }
 
@@ -64,6 +67,7 @@ impl World {
             journal: Arc::default(),
             ran: Arc::default(),
             says: Arc::default(),
+            limit: ModelLimit::new(1),
             seed,
         }
     }
@@ -128,16 +132,27 @@ impl World {
             let stop = trouble(&random, &healed, |_: StopQuestion| StopVerdict::End);
             builder = builder.stop(stop);
         }
+        if hooks & 16 != 0 {
+            builder = builder.model_limit(self.limit.clone());
+        }
+        if hooks & 32 != 0 {
+            builder = builder.step_ended(trouble(&random, &healed, |_: EndedStep| ())).turn_ended(trouble(
+                &random,
+                &healed,
+                |_: EndedTurn| (),
+            ));
+        }
         let (for_approval, for_maintenance) = (random.clone(), (random, healed));
         builder = builder
             .approve(move |_: ApproveQuestion| {
                 let random = for_approval.clone();
                 async move {
                     random.sleep().await;
-                    match random.below(4) {
-                        0 => Approval::Denied("no".into()),
-                        1 => Approval::Expired,
-                        _ => Approval::Granted,
+                    match random.below(8) {
+                        0 | 1 => Approval::Denied("no".into()).into(),
+                        2 | 3 => Approval::Expired.into(),
+                        4 => Rule::new("any", |question| question.call.index % 2 == 0).into(),
+                        _ => Decision::Once(Approval::Granted),
                     }
                 }
             })
