@@ -1,10 +1,11 @@
 //! Everything that an agent has started: each piece of work is joined, so that its panic is the answer of its ask and
 //! nothing vanishes unseen (H03).
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use machine_core::Text;
-use machine_core::ask::Withdrawal;
+use machine_core::ask::{HookError, Withdrawal};
 use machine_core::ids::AskId;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -12,6 +13,7 @@ use tracing::Instrument;
 
 use crate::errands::{Done, Errand, Kind};
 use crate::inside::Inside;
+use crate::order::Asked;
 use crate::unwind;
 
 /// The work that goes on. Dropping it drops all of it.
@@ -75,9 +77,19 @@ impl Carrier {
             Some(Kind::Execution { stop, .. }) => {
                 stop.fire(why, grace_ms.map_or(Duration::ZERO, Duration::from_millis));
             }
-            Some(Kind::Hook | Kind::Attempt) => self.drop_work(ask),
+            Some(Kind::Hook(_) | Kind::Attempt) => self.drop_work(ask),
             None => {}
         }
+    }
+
+    /// The time of a hook is up. The error names it.
+    pub(crate) fn too_late(&mut self, ask: AskId) -> Arc<HookError> {
+        let asked = match self.running.get(&ask).map(|running| &running.kind) {
+            Some(Kind::Hook(asked)) => asked.clone(),
+            Some(Kind::Attempt | Kind::Execution { .. }) | None => Asked::default(),
+        };
+        self.drop_work(ask);
+        asked.too_long()
     }
 
     /// Nobody waits for the answer to this ask any more.

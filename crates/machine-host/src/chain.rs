@@ -15,7 +15,7 @@ use crate::hooks::{
     ApproveQuestion, BeforeCall, CallQuestion, FinalizeQuestion, GateQuestion, HookFuture, Hooks,
     RecoverQuestion, ScreenQuestion, SessionQuestion, StopQuestion, Wants,
 };
-use crate::order::Placed;
+use crate::order::{Asked, Placed};
 use crate::unwind::caught;
 
 /// All hooks of an agent, in order.
@@ -193,6 +193,7 @@ impl Chain {
 impl Placed {
     /// A failure and a panic are told with the name of the hook (H02, H03, H09).
     async fn asked<'a, T>(&'a self, ask: impl FnOnce(&'a dyn Hooks) -> HookFuture<'a, T>) -> Answered<T> {
+        Asked::set(&self.name);
         match caught(async { ask(&*self.hook).await }).await {
             Ok(answer) => answer.map_err(|error| self.failed(&error.to_string())),
             Err(panic) => Err(HookError::new(HookFailure::Panicked, format!("{}: {panic}", self.name))),

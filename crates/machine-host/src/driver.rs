@@ -159,10 +159,7 @@ impl Driver {
     async fn due(&mut self, ask: AskId, due: Due) -> Flow {
         let answer = match due {
             Due::Fire => Answer::Fired,
-            Due::TimedOut => {
-                self.spine.carrier.drop_work(ask);
-                Answer::Failed(HookError::new(HookFailure::TimedOut, "the hook took too long"))
-            }
+            Due::TimedOut => Answer::Failed(self.spine.carrier.too_late(ask)),
         };
         self.spine.feed(Input::Answer { ask, answer }, None).await;
         Flow::On
@@ -300,8 +297,8 @@ impl Spine {
             (Kind::Attempt, How::Panicked(why)) => {
                 Answer::AttemptFailed(Arc::new(ModelError::new(Failure::Panicked, why)))
             }
-            (Kind::Hook, How::Panicked(why)) => Answer::Failed(HookError::new(HookFailure::Panicked, why)),
-            (Kind::Attempt | Kind::Hook, How::Done(Done::Ran(_))) => {
+            (Kind::Hook(_), How::Panicked(why)) => Answer::Failed(HookError::new(HookFailure::Panicked, why)),
+            (Kind::Attempt | Kind::Hook(_), How::Done(Done::Ran(_))) => {
                 unreachable!("C06: only an execution runs a tool")
             }
         };

@@ -22,6 +22,7 @@ use crate::hooks::{
 };
 use crate::limit::ModelLimit;
 use crate::model::{BoxFuture, Inward, ModelOut};
+use crate::order::Asked;
 use crate::session::Parts;
 use crate::spans::Spans;
 use crate::spill::Spill;
@@ -38,7 +39,7 @@ pub(crate) struct Errand {
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     /// Dropped when it is withdrawn.
-    Hook,
+    Hook(Asked),
     /// Dropped when it is withdrawn.
     Attempt,
     /// Told to stop when it is withdrawn; its outcome still counts (X03).
@@ -191,7 +192,9 @@ impl Around<'_> {
     }
 
     fn hook(&self, work: impl Future<Output = Done> + Send + 'static) -> Errand {
-        Errand { kind: Kind::Hook, span: self.spans.inner().clone(), work: Box::pin(work) }
+        let asked = Asked::default();
+        let work = Box::pin(asked.scope(work));
+        Errand { kind: Kind::Hook(asked), span: self.spans.inner().clone(), work }
     }
 
     /// None where nothing is spilled, and before the finalizer: what it has not seen is not written (C11).

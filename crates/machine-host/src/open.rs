@@ -14,6 +14,7 @@ use crate::driver::begin;
 use crate::error::{BoxError, OpenError};
 use crate::hooks::SessionQuestion;
 use crate::journal::{Journal, Log};
+use crate::order::Asked;
 use crate::session::{Parked, Parts, Session};
 use crate::spine::Spine;
 use crate::unwind::caught;
@@ -84,9 +85,9 @@ async fn session_start(parts: &Parts, engine: &Engine) -> Result<Vec<Input>, Ope
     }
     let within = Duration::from_millis(engine.config().ask.timeout_ms);
     let asked = parts.chain.session_start(SessionQuestion { branch: agent.branch });
-    let notes = in_time(within, parts.inside.scope(asked)).await;
-    let too_long = || Err(HookError::new(HookFailure::TimedOut, "the hooks took too long"));
-    let notes = notes.unwrap_or_else(too_long).map_err(OpenError::SessionStart)?;
+    let who = Asked::default();
+    let notes = in_time(within, parts.inside.scope(who.scope(asked))).await;
+    let notes = notes.unwrap_or_else(|| Err(who.too_long())).map_err(OpenError::SessionStart)?;
     let notes: Vec<Input> = notes.into_iter().map(|note| Command::Inject(note).into()).collect();
     for note in &notes {
         if let Err(why @ (Refused::Empty(_) | Refused::NotSayable(_))) = engine.admit(note) {

@@ -1,9 +1,10 @@
 //! Which hook comes first: as their names say, and else as they were added (H01).
 use std::collections::BTreeMap;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use machine_core::Text;
+use machine_core::ask::{HookError, HookFailure};
 
 use crate::error::HooksError;
 use crate::hooks::{Hooks, Wants};
@@ -18,6 +19,35 @@ pub(crate) struct Placed {
     at: &'static Location<'static>,
     before: Vec<Text>,
     after: Vec<Text>,
+}
+
+tokio::task_local! {
+    static ASKED: Asked;
+}
+
+/// Which hook of a chain is asked just now: it is named if the time is up (H09).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked(Arc<Mutex<Text>>);
+
+impl Asked {
+    /// Runs a chain, and knows which hook it asks.
+    pub(crate) fn scope<F: Future>(&self, chain: F) -> impl Future<Output = F::Output> + use<F> {
+        ASKED.scope(self.clone(), chain)
+    }
+
+    /// A hook is asked.
+    pub(crate) fn set(name: &Text) {
+        let set = |asked: &Self| *asked.0.lock().unwrap_or_else(PoisonError::into_inner) = name.clone();
+        // Outside of a chain nobody wants to know.
+        let _ = ASKED.try_with(set);
+    }
+
+    /// Nobody answered in time.
+    pub(crate) fn too_long(&self) -> Arc<HookError> {
+        let name = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = if name.is_empty() { "a hook" } else { &**name };
+        HookError::new(HookFailure::TimedOut, format!("{name}: it took too long"))
+    }
 }
 
 /// Hooks as the host adds them.

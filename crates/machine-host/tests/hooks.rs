@@ -79,12 +79,18 @@ async fn c_h02_a_hook_that_fails_panics_or_dawdles_closes() {
                 _ => std::future::pending().await,
             }
         };
-        let (agent, mut events) =
-            Agent::builder().model(Script::default()).gate(gate).open_watched().await.unwrap();
+        let (agent, mut events) = Agent::builder()
+            .model(Script::default())
+            .gate(gate)
+            .named("watchman")
+            .open_watched()
+            .await
+            .unwrap();
         let end = agent.prompt("go").await.unwrap();
         let EndReason::Failed(error) = &end.reason else { panic!("{end:?}") };
         let TurnError::Gate(error) = &**error else { panic!("{error}") };
         assert_eq!(error.kind, kind);
+        assert!(error.message.starts_with("watchman: "), "H09: {error}");
         check_record(&mut events);
     }
 }

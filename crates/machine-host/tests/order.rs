@@ -200,7 +200,9 @@ async fn c_h02_a_session_that_cannot_start_is_not_begun() {
         let builder = Agent::builder().model(Script::default()).journal(journal.clone());
         let error = builder.session_start(broken).named("memory").open().await.err().unwrap();
         let said = error.to_string();
-        let why = ["memory: no memory", "memory: no memory", "took too long", "memory 1` is empty"][kind];
+        let why =
+            ["memory: no memory", "memory: no memory", "memory: it took too long", "memory 1` is empty"]
+                [kind];
         assert!(matches!(error, OpenError::SessionStart(_)) && said.contains(why), "{said}");
         assert!(journal.lock().unwrap().records().is_empty(), "H02: nothing was begun");
     }
