@@ -27,6 +27,7 @@ extern crate alloc;
 
 pub mod access;
 pub mod ask;
+mod cause;
 pub mod config;
 pub mod digest;
 pub mod drain;
@@ -37,6 +38,8 @@ pub mod input;
 pub mod machine;
 pub mod message;
 pub mod outcome;
+mod policy;
+mod receipt;
 pub mod response;
 pub mod usage;
 pub mod wires;

@@ -133,6 +133,9 @@ pub struct ToolMessage {
     pub tool: Text,
     /// How the call ended.
     pub outcome: Outcome,
+    /// Whether this is an acknowledgement, and the work goes on in the background (C08).
+    #[serde(default)]
+    pub background: bool,
     /// What the model reads; never empty (V11).
     pub content: Content,
 }
@@ -180,6 +183,11 @@ pub enum Origin {
     Gate,
     /// A message of the stop hook (T16).
     StopHook,
+    /// The outcome of a call that the engine had answered itself (X06).
+    LateResult {
+        /// The call.
+        call: CallId,
+    },
 }
 
 /// A committed entry of history: immutable and shared (V08).
@@ -200,6 +208,14 @@ impl Part {
     /// A text part.
     pub fn text(text: impl Into<Text>) -> Self {
         Body::Text(text.into()).into()
+    }
+
+    /// Its visible text, if it is text.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.body {
+            Body::Text(text) => Some(text),
+            Body::Thinking { .. } | Body::Media { .. } | Body::Call(_) => None,
+        }
     }
 
     /// Whether it is text that is not blank, or media: something that can be seen.

@@ -170,7 +170,7 @@ impl Driver {
             }
             Request::Command(command, reply) => self.spine.feed(command.into(), Some(reply)).await,
             Request::Decide { call, digest, approval, reply } => {
-                self.decide(call, Approved { digest, approval }, reply).await;
+                self.decide(call, Approved { digest, approval, rule: None }, reply).await;
             }
             Request::Read(read) => read(&self.spine.session.engine),
             Request::Idle(to) => self.spine.until_idle(to),

@@ -93,7 +93,7 @@ impl Around<'_> {
                 match parts.chain.approve(ApproveQuestion { call, tool, args, digest }).await {
                     Ok(None) => Done::Nothing,
                     Ok(Some(approval)) => {
-                        Done::Answer(Answer::Approve(Arc::new(Approved { digest, approval })))
+                        Done::Answer(Answer::Approve(Arc::new(Approved { digest, approval, rule: None })))
                     }
                     Err(error) => Done::Answer(Answer::Failed(error)),
                 }

@@ -6,7 +6,7 @@ use machine_core::Text;
 use machine_core::ask::{Cause, Gated, HookError, Question, Recovery, StopVerdict, Subject};
 use machine_core::config::Config;
 use machine_core::drain::Pending;
-use machine_core::event::{Event as Report, TurnEnd};
+use machine_core::event::{Event as Report, TurnEnd, TurnError};
 use machine_core::ids::{AttemptId, CallId};
 use machine_core::machine::Kind;
 use machine_core::message::Content;
@@ -37,8 +37,14 @@ pub enum Event {
         /// The first result that ends the turn, in call order (T17).
         stopped_by: Option<(CallId, Text)>,
     },
+    /// A call of the batch failed fatally (C09).
+    FatalCall(Arc<TurnError>),
     /// What waits, in answer to [`Signal::Look`].
     Pending(Pending),
+    /// Something came while it waits for background calls, or there is none left (C15).
+    Stirred,
+    /// The time to wait for background calls is up (C15).
+    WaitOver,
     /// `Stop` was answered.
     Stopped(StopVerdict),
     /// The hook behind the open question failed (H02).
@@ -67,6 +73,9 @@ impl Kind for Event {
             Self::Recovered(_) => "Recovered",
             Self::BackoffOver => "BackoffOver",
             Self::BatchDone { .. } => "BatchDone",
+            Self::FatalCall(_) => "FatalCall",
+            Self::Stirred => "Stirred",
+            Self::WaitOver => "WaitOver",
             Self::Pending(_) => "Pending",
             Self::Stopped(_) => "Stopped",
             Self::HookFailed(_) => "HookFailed",
@@ -99,6 +108,11 @@ pub enum Signal {
     Look,
     /// Put what waits into history (T14).
     Drain,
+    /// Wait for background calls, so long at most (C15).
+    Wait {
+        /// In milliseconds.
+        ms: u64,
+    },
     /// Messages of the stop hook, for the next-step lane.
     Continue(Vec<Content>),
     /// Stop the batch (X03).

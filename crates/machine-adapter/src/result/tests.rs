@@ -214,7 +214,7 @@ fn part() -> impl Strategy<Value = Part> {
 }
 
 fn text_of_all(parts: &[Part]) -> String {
-    parts.iter().filter_map(text_of).collect()
+    parts.iter().filter_map(Part::as_text).collect()
 }
 
 proptest! {
@@ -232,9 +232,9 @@ proptest! {
         let content = content(&settled(Outcome::Ok, Some(result)), limit);
         let said = text_of_all(&content);
         prop_assert!(!said.trim().is_empty(), "V11: there is always something to read");
-        prop_assert!(content.iter().all(|part| text_of(part).is_none_or(|text| !text.trim().is_empty())));
+        prop_assert!(content.iter().all(|part| part.as_text().is_none_or(|text| !text.trim().is_empty())));
         prop_assert_eq!(content.last() == Some(&Part::text("note")), noted);
-        let media = |parts: &[Part]| parts.iter().filter(|part| text_of(part).is_none()).count();
+        let media = |parts: &[Part]| parts.iter().filter(|part| part.as_text().is_none()).count();
         prop_assert_eq!(media(&content), media(&parts), "media stays");
 
         let whole = text_of_all(&parts);
@@ -251,7 +251,7 @@ proptest! {
             let left_out = format!("{} characters left out.", length - limit);
             prop_assert!(marker.starts_with(&left_out), "{}", marker);
         } else if !whole.trim().is_empty() {
-            let kept: String = parts.iter().filter_map(text_of).filter(|text| !text.trim().is_empty()).collect();
+            let kept: String = parts.iter().filter_map(Part::as_text).filter(|text| !text.trim().is_empty()).collect();
             prop_assert_eq!(said, kept + if noted { "note" } else { "" });
         }
     }
@@ -272,7 +272,7 @@ proptest! {
         let outcome = outcomes[which % outcomes.len()].clone();
         let result = parts.map(|output| ToolResult { output, ..ToolResult::default() });
         let content = content(&settled(outcome.clone(), result), limit);
-        prop_assert!(content.iter().any(|part| text_of(part).is_some_and(|text| !text.trim().is_empty())));
+        prop_assert!(content.iter().any(|part| part.as_text().is_some_and(|text| !text.trim().is_empty())));
         // Only these two may go without their wording.
         if !matches!(outcome, Outcome::Ok | Outcome::Error { code: ErrorCode::Failed }) {
             prop_assert_eq!(content.first(), Some(&Part::text(outcome.wording(None))));
