@@ -22,9 +22,9 @@ Whether something starts after an event depends on what waits and on whether the
 cells with several entries. Commands reach the machine only where `admit` lets them through.
 
 All at once is too much to explore. There are eleven worlds, each with some of: two prompts, screening, also of
-notifications, a notification or injection, the turn's own messages, a reminder, two calls that detach, maintenance, pauses. In each at most two inputs
-wait, an id is forgotten as soon as its input is taken, everybody says the same, and a session has two turns and one
-maintenance: an event that would begin one more is not offered.",
+notifications, a notification or injection, the turn's own messages, a reminder, two calls that detach, maintenance,
+pauses. In each at most two inputs wait, an id is forgotten as soon as its input is taken, everybody says the same, and a
+session has two turns and one maintenance: an event that would begin one more is not offered.",
     chart: agent,
 };
 
