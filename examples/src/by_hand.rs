@@ -67,7 +67,7 @@ fn carry_out(engine: &Engine, act: &Ask) -> Vec<Input> {
 fn show(event: &Event) {
     match event {
         Event::CallStarted { call, .. } => println!("call {call} starts"),
-        Event::CallSettled { call, outcome } => println!("call {call}: {outcome:?}"),
+        Event::CallSettled { call, outcome, .. } => println!("call {call}: {outcome:?}"),
         Event::Committed { entry, .. } => println!("{:?}: {}", entry.message.role(), entry.message.text()),
         Event::TurnEnded(end) => println!("turn {} {}", end.turn, end.reason.name()),
         _ => {}

@@ -19,7 +19,7 @@ pub fn default_answer(ask: &Ask) -> Option<Input> {
         Question::Prepare { .. } => Answer::Prepare(Prepared::Ready(Arc::new(Plan::default()))),
         Question::Approve { digest, .. } => {
             let approval = Approval::Denied("nobody was asked".into());
-            Answer::Approve(Arc::new(Approved { digest: *digest, approval }))
+            Answer::Approve(Arc::new(Approved { digest: *digest, approval, rule: None }))
         }
         Question::Finalize { result, .. } => {
             Answer::Finalize(result.clone().unwrap_or_else(|| Arc::new(ToolResult::default())))

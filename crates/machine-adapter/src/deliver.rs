@@ -72,7 +72,7 @@ impl<'r> Run<'r> {
             while let Some(work) = self.out.scratch.queue.pop_front() {
                 self.work(work);
             }
-            if !self.start_next() {
+            if !self.start_next() && !self.stir() {
                 break;
             }
         }
@@ -107,7 +107,7 @@ impl<'r> Run<'r> {
             (Subject::Stop(_), Answer::Stop(verdict)) => self.push(Work::ToTurn(T::Stopped(verdict))),
             (Subject::Gate(_) | Subject::Recover(_) | Subject::Stop(_), Answer::Failed(error)) => self.push(Work::ToTurn(T::HookFailed(error))),
             (Subject::Prepare(call), Answer::Prepare(prepared)) => self.push(Work::ToCall(call, C::Prepared(prepared))),
-            (Subject::Approve(call), Answer::Approve(approved)) => self.push(Work::ToCall(call, C::Approved(approved.approval.clone()))),
+            (Subject::Approve(call), Answer::Approve(approved)) => self.push(Work::ToCall(call, C::Approved { approval: approved.approval.clone(), rule: approved.rule.clone() })),
             (Subject::Execute(call), Answer::Execute(end)) => self.push(Work::ToCall(call, C::Executed(end))),
             (Subject::Finalize(call), Answer::Finalize(result)) => self.push(Work::ToCall(call, C::Finalized(result))),
             (Subject::Prepare(call) | Subject::Approve(call) | Subject::Finalize(call), Answer::Failed(error)) => self.push(Work::ToCall(call, C::HookFailed(error))),
@@ -123,6 +123,7 @@ impl<'r> Run<'r> {
             Timer::CallTimeout(call) => self.push(Work::ToCall(call, machine_tool::Event::TimeUp)),
             Timer::Grace(call) => self.push(Work::ToCall(call, machine_tool::Event::GraceOver)),
             Timer::Busy => self.answer_busy(),
+            Timer::TurnWait(_) => self.push(Work::ToTurn(machine_turn::Event::WaitOver)),
         }
     }
 
@@ -289,6 +290,7 @@ impl<'r> Run<'r> {
 
     pub(crate) fn step_call(&mut self, id: CallId, event: &machine_tool::Event) -> Step {
         self.with_call(id, event.kind(), |run, ctx| {
+            ctx.steered = run.is_cut(event);
             let call = run.engine.calls.get_mut(&id)?;
             let from = call.state().path();
             let step = call.step(event, ctx);
@@ -313,6 +315,8 @@ impl<'r> Run<'r> {
             finalize: config.ask.finalize,
             grace_ms: config.calls.grace_ms,
             output_chars: config.calls.output_chars,
+            progress_chars: config.calls.progress_chars,
+            steered: false,
         };
         let done = work(self, &mut ctx);
         self.push_first(signals.drain(..).map(|signal| Work::FromCall(id, signal)));

@@ -120,7 +120,7 @@ impl Run<'_> {
 
     /// What waits for the next step, as the turn needs to know it (T13).
     pub(crate) fn look(&mut self) {
-        let pending = self.engine.agent.data().pending();
+        let pending = self.pending();
         self.step_turn(&machine_turn::Event::Pending(pending));
     }
 
@@ -130,11 +130,13 @@ impl Run<'_> {
         self.step_agent(&machine_agent::Event::Own(own));
     }
 
+    /// Calls that end with their turn are stopped first (C15).
     pub(crate) fn turn_ended(&mut self, end: TurnEnd) {
         self.engine.turn = None;
         self.engine.repeats = Repeats::default();
         self.engine.hook_text = HookText::default();
-        self.step_agent(&machine_agent::Event::TurnEnded(end));
+        self.push_first([Work::ToAgent(machine_agent::Event::TurnEnded(end))].into_iter());
+        self.cancel_with_turn();
     }
 
     pub(crate) fn begin_edits(&mut self) {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use alloc::{format, string::String};
 
 use machine_core::Text;
-use machine_core::config::{Config, TurnLimits};
+use machine_core::config::{Config, Fatal, TurnLimits};
 use machine_core::history::{History, is_legal, is_object, legal};
 use machine_core::ids::{CallId, StepId};
 use machine_core::message::{Body, Content, Entry, Message, Origin, Part, RawCall, ToolCall, ToolMessage};
@@ -38,6 +38,8 @@ struct Sheet {
     stopped_by: Option<(CallId, Text)>,
     /// Messages that results carry, in call order (V14).
     deliver: BTreeMap<CallId, Content>,
+    /// The first failure, in call order, that is fatal by policy, and the beginning of its result (C09).
+    fatal: Option<(CallId, Text)>,
 }
 
 /// A call as it is announced: it will be prepared, or is answered at once.
@@ -52,6 +54,7 @@ pub(crate) struct Opening {
 pub(crate) struct Done {
     pub(crate) stopped_by: Option<(CallId, Text)>,
     pub(crate) deliver: Vec<(CallId, Content)>,
+    pub(crate) fatal: Option<(CallId, Text)>,
 }
 
 impl Ledger {
@@ -105,14 +108,22 @@ impl Ledger {
                 committed: 0,
                 stopped_by: None,
                 deliver: BTreeMap::new(),
+                fatal: None,
             });
         }
         let message = Message::Assistant { content: without_blank_text(parts).into() };
         (Arc::new(Entry { origin: Origin::Model, turn: Some(step.turn()), message, meta: None }), openings)
     }
 
-    /// Answers a call, once. The first settle wins: whether this was it.
-    pub(crate) fn settle(&mut self, call: CallId, settlement: &Settlement, config: &Config) -> bool {
+    /// Answers a call, once; with an acknowledgement, if it works on in the background. The first settle wins:
+    /// whether this was it.
+    pub(crate) fn settle(
+        &mut self,
+        call: CallId,
+        settlement: &Settlement,
+        background: bool,
+        config: &Config,
+    ) -> bool {
         if !self.owes(call) {
             return false;
         }
@@ -130,7 +141,12 @@ impl Ledger {
                 sheet.deliver.insert(call, message.clone());
             }
         }
-        let message = Message::Tool(ToolMessage { call, wire, tool, outcome, content });
+        let first = sheet.fatal.as_ref().is_none_or(|(first, _)| *first > call);
+        if config.calls.fatal == Fatal::Stop && first && settlement.is_fatal() {
+            let said = content.iter().find_map(Part::as_text).unwrap_or_default();
+            sheet.fatal = Some((call, cut(said).into()));
+        }
+        let message = Message::Tool(ToolMessage { call, wire, tool, outcome, background, content });
         let entry = Entry { origin: Origin::Tool, turn: Some(call.step().turn()), message, meta: None };
         sheet.settled.insert(call.index, Arc::new(entry));
         true
@@ -154,8 +170,8 @@ impl Ledger {
     /// Closes the batch when its last result is in history.
     pub(crate) fn done(&mut self) -> Option<Done> {
         let complete = self.sheet.as_ref().is_some_and(|sheet| sheet.committed as usize == sheet.calls.len());
-        let Sheet { stopped_by, deliver, .. } = self.sheet.take_if(|_| complete)?;
-        Some(Done { stopped_by, deliver: deliver.into_iter().collect() })
+        let Sheet { stopped_by, deliver, fatal, .. } = self.sheet.take_if(|_| complete)?;
+        Some(Done { stopped_by, deliver: deliver.into_iter().collect(), fatal })
     }
 }
 

@@ -11,6 +11,7 @@
 //! | [`asks`] | the table of open asks |
 //! | [`batch`] | who may start: accesses, cap, call order |
 //! | `scheduling` | the life of calls: opening, starting, answering, ending |
+//! | `at_turn_end` | background calls and the end of their turn; calls that a prompt cuts |
 //! | [`ledger`] | every call is announced once and answered once, in call order |
 //! | `result` | what the model reads of a result |
 //! | `repeat` | calls that were made again and again with the same result |
@@ -29,6 +30,7 @@ extern crate alloc;
 
 mod answers;
 pub mod asks;
+mod at_turn_end;
 pub mod batch;
 mod deliver;
 pub mod engine;

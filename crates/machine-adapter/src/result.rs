@@ -37,19 +37,29 @@ fn bounded(result: &ToolResult, limit: usize) -> Vec<Part> {
     let said = |part: &&Part| part.is_visible();
     let chars: usize = result.output.iter().map(Part::chars).sum();
     if result.keep_whole || chars <= limit {
-        return result.output.iter().filter(said).cloned().collect();
+        let cut = result.truncated.then(|| left_out(result.spill.as_deref()));
+        return result.output.iter().filter(said).cloned().chain(cut).collect();
     }
     let text: String = result.output.iter().filter_map(Part::as_text).collect();
     let media = result.output.iter().filter(|part| matches!(part.body, Body::Media { .. })).cloned();
-    core::iter::once(Part::text(shorten(&text, chars, limit, result.spill.as_deref()))).chain(media).collect()
+    let text = Part::text(shorten(&text, chars, limit, result.spill.as_deref()));
+    core::iter::once(text).chain(result.truncated.then(|| left_out(None))).chain(media).collect()
+}
+
+/// Something was left out before the result came here (V14). Where the whole output lies is said once.
+fn left_out(spill: Option<&str>) -> Part {
+    Part::text(format!("\n[Part of the output was left out.{}]", place(spill)))
+}
+
+fn place(spill: Option<&str>) -> String {
+    spill.map(|place| format!(" The full output is at {place}.")).unwrap_or_default()
 }
 
 /// Three quarters of the limit from the head, one from the tail.
 fn shorten(text: &str, chars: usize, limit: usize, spill: Option<&str>) -> Arc<str> {
     let (head, tail) = (limit - limit / 4, limit / 4);
     let at = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(at, _)| at);
-    let place = spill.map(|place| format!(" The full output is at {place}.")).unwrap_or_default();
-    let marker = format!("\n[{} characters left out.{place}]\n", chars - head - tail);
+    let marker = format!("\n[{} characters left out.{}]\n", chars - head - tail, place(spill));
     format!("{}{marker}{}", &text[..at(head)], &text[at(chars - tail)..]).into()
 }
 

@@ -29,6 +29,7 @@ impl Run<'_> {
             A::Commit(drained) => self.commit_drained(drained),
             A::StartTurn(turn) => self.start_turn(turn),
             A::AbortTurn(cause) => drop(self.step_turn(&machine_turn::Event::Abort(cause))),
+            A::CutCalls => self.each_owed(&machine_tool::Event::Steered),
             A::HurryTurn => drop(self.step_turn(&machine_turn::Event::Hurry)),
             A::FaultWork(why) => self.fault_work(why),
             A::CancelLingering(cause) => self.each_lingering(&machine_tool::Event::Cancel(cause)),
@@ -50,6 +51,7 @@ impl Run<'_> {
             T::Marker => self.commit_marker(),
             T::Look => self.look(),
             T::Drain => drop(self.step_agent(&machine_agent::Event::Drain)),
+            T::Wait { ms } => self.wait(ms),
             T::Continue(messages) => self.continue_with(&messages),
             T::AbortCalls(cause) => self.each_owed(&machine_tool::Event::Abort(cause)),
             T::HurryCalls => self.each_owed(&machine_tool::Event::Hurry),
@@ -66,13 +68,12 @@ impl Run<'_> {
             C::MayStopBatch => self.engine.batch.bar(call),
             C::NeverRuns => self.never_runs(call),
             C::Enqueue => self.enqueue(call),
-            C::Answered(settlement) => self.answered_call(call, &settlement),
-            C::Detached { keep_access } => self.detached(call, keep_access),
-            C::Deaf => self.deaf(call),
+            C::Answered { settlement, background } => self.answered_call(call, &settlement, background),
+            C::Fatal => self.fatal(),
+            C::Detached { keep_access, told } => self.detached(call, keep_access, &told),
+            C::Deaf { told } => self.deaf(call, &told),
             C::BackgroundEnded(settlement) => self.background_ended(call, &settlement),
-            C::Late(outcome) => {
-                self.out.events.push(machine_core::event::Event::LateResult { call, outcome })
-            }
+            C::Late(settlement) => self.late(call, &settlement),
             C::Ended => self.ended(call),
             C::Report(event) => self.out.events.push(event),
         }

@@ -1,9 +1,12 @@
 //! The life of calls as the engine sees it: opening, starting, answering, ending; and calls that only deaf ones hold
 //! up (B07).
+use alloc::sync::Arc;
+
 use machine_agent::inbox::Waiting;
 use machine_core::access::Access;
-use machine_core::ask::{Question, Subject, Timer, WithdrawnBecause};
-use machine_core::event::Event as Report;
+use machine_core::ask::{By, Question, Subject, Timer, WithdrawnBecause};
+use machine_core::config::{Config, Fatal, LateResults};
+use machine_core::event::{Event as Report, TurnError};
 use machine_core::ids::CallId;
 use machine_core::machine::{Path, Step};
 use machine_core::message::{Content, Part};
@@ -57,17 +60,17 @@ impl Run<'_> {
     }
 
     /// A call is answered, once; results go into history as far as call order allows (V13, B08).
-    pub(crate) fn answered_call(&mut self, call: CallId, settlement: &Settlement) {
+    pub(crate) fn answered_call(&mut self, call: CallId, settlement: &Settlement, background: bool) {
         if !self.engine.ledger.owes(call) {
             return;
         }
         let settlement = &self.hook_adds(settlement);
-        self.engine.ledger.settle(call, settlement, &self.engine.turn_config);
+        self.engine.ledger.settle(call, settlement, background, &self.engine.turn_config);
         let outcome = settlement.outcome.clone();
         if self.engine.batch.unbar(call) && outcome.is_ok() {
             self.stop_batch(call);
         }
-        self.out.events.push(Report::CallSettled { call, outcome });
+        self.out.events.push(Report::CallSettled { call, outcome, background });
         while let Some(entry) = self.engine.ledger.next() {
             self.engine.repeats.note(&entry);
             self.append(entry);
@@ -88,41 +91,76 @@ impl Run<'_> {
 
     /// The last result is in history: what results carried waits for the drain, and the turn goes on (B09).
     fn batch_done(&mut self, done: Done) {
-        let Done { stopped_by, deliver } = done;
+        let Done { stopped_by, deliver, fatal } = done;
         let own: alloc::vec::Vec<_> =
             deliver.into_iter().map(|(call, content)| Waiting::Deliver { call, content }).collect();
         // Behind what is still to be done about this call, and before everything else.
         let own = (!own.is_empty()).then_some(Work::ToAgent(machine_agent::Event::Own(own)));
+        let failed = |(call, text)| Arc::new(TurnError::FatalCall { call, text });
+        let fatal = fatal.map(|fatal| Work::ToTurn(machine_turn::Event::FatalCall(failed(fatal))));
         let turn = Work::ToTurn(machine_turn::Event::BatchDone { stopped_by });
-        own.into_iter().chain([turn]).for_each(|work| self.push(work));
+        own.into_iter().chain(fatal).chain([turn]).for_each(|work| self.push(work));
     }
 
-    pub(crate) fn detached(&mut self, call: CallId, keep_access: bool) {
+    /// A call failed fatally: by policy, siblings that have not started do not start (C09).
+    pub(crate) fn fatal(&mut self) {
+        if self.engine.turn_config.calls.fatal == Fatal::Stop {
+            self.each_owed(&machine_tool::Event::Skip(SkipCode::SiblingFatal));
+        }
+    }
+
+    pub(crate) fn detached(&mut self, call: CallId, keep_access: bool, told: &Settlement) {
         self.out.events.push(Report::CallDetached { call });
         let rules = &self.engine.turn_config.calls.paths;
         self.engine.batch.detach(call, keep_access, rules);
-        self.lingers(call, true);
+        self.lingers(call, true, told);
     }
 
-    pub(crate) fn deaf(&mut self, call: CallId) {
+    pub(crate) fn deaf(&mut self, call: CallId, told: &Settlement) {
         self.engine.batch.deafen(call);
-        self.lingers(call, false);
+        self.lingers(call, false, told);
     }
 
-    fn lingers(&mut self, call: CallId, detached: bool) {
+    fn lingers(&mut self, call: CallId, detached: bool, told: &Settlement) {
         let Some(tool) = self.engine.calls.get(&call).map(|call| call.data().tool.clone()) else { return };
         let since = self.at;
-        self.step_agent(&machine_agent::Event::Lingers { call, tool, detached, since });
+        let told = result::content(told, self.engine.turn_config.calls.output_chars);
+        self.step_agent(&machine_agent::Event::Lingers { call, tool, detached, since, told });
     }
 
-    /// Told once, at the next drain, or waking an idle agent (A20).
+    /// Told once, at the next drain, or waking an idle agent (A20). That a call ended with its turn is no news: the
+    /// model was told before (C15).
     pub(crate) fn background_ended(&mut self, call: CallId, settlement: &Settlement) {
         let outcome = settlement.outcome.clone();
         self.out.events.push(Report::BackgroundEnded { call, outcome });
         let settlement = &self.hook_adds(settlement);
         let content = self.notice(call, settlement);
-        let wake = !self.recovering;
+        let expected = settlement.cause.as_ref().is_some_and(|cause| cause.by == By::TurnEnd);
+        let wake = !self.recovering && !expected;
         self.step_agent(&machine_agent::Event::BackgroundEnded { call, content, wake });
+    }
+
+    /// It ended after the engine had answered it: an event; by policy, the model reads it too (X06).
+    pub(crate) fn late(&mut self, call: CallId, settlement: &Settlement) {
+        let outcome = settlement.outcome.clone();
+        self.out.events.push(Report::LateResult { call, outcome });
+        if self.engine.turn_config.calls.late_results == LateResults::Notify {
+            let content = self.late_notice(call, settlement);
+            self.step_agent(&machine_agent::Event::LateResult { call, content });
+        }
+    }
+
+    /// With a finalizer nobody rewrote its output: it is withheld (C11).
+    fn late_notice(&self, call: CallId, settlement: &Settlement) -> Content {
+        let Config { ask, calls, .. } = &*self.engine.turn_config;
+        let tool = self.engine.calls.get(&call).map_or("", |call| &call.data().tool);
+        let (how, output) = (named(settlement), if ask.finalize { " Its output is withheld." } else { "" });
+        let head = alloc::format!(
+            "[Call {call} of `{tool}` was answered before it ended. It ended after all: {how}.{output}]"
+        );
+        let body = (!ask.finalize).then(|| result::content(settlement, calls.output_chars));
+        let body = body.iter().flat_map(|body| body.iter().cloned());
+        core::iter::once(Part::text(head)).chain(body).collect()
     }
 
     fn notice(&self, call: CallId, settlement: &Settlement) -> Content {

@@ -28,7 +28,10 @@ fn no() -> Approval {
 fn approve(world: &World, n: usize, approval: Approval) -> Input {
     let ask = asked(world, "Approve")[n].1.clone();
     let Question::Approve { digest, .. } = ask.question else { panic!("{ask:?}") };
-    Input::Answer { ask: ask.id, answer: Answer::Approve(Arc::new(Approved { digest, approval })) }
+    Input::Answer {
+        ask: ask.id,
+        answer: Answer::Approve(Arc::new(Approved { digest, approval, rule: None })),
+    }
 }
 
 fn strays(world: &World) -> usize {
@@ -120,7 +123,7 @@ fn s69_old_and_second_answers_do_nothing() {
     assert_eq!((strays(&world), ran(&world).as_str()), (2, ""));
     // Nor does an answer about something else.
     let ask = asked(&world, "Approve")[1].1.id;
-    let other = Approved { digest: Digest::of(&"something else"), approval: Approval::Granted };
+    let other = Approved { digest: Digest::of(&"something else"), approval: Approval::Granted, rule: None };
     world.arrange(32, Input::Answer { ask, answer: Answer::Approve(Arc::new(other)) });
     world.run_until(32).unwrap();
     assert!(world.engine == before);

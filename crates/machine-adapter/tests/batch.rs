@@ -38,7 +38,7 @@ fn batch_of(n: u32, config: Config) -> Host {
 fn grant(host: &mut Host, call: CallId) {
     let ask = host.find(|question| matches!(question, Question::Approve { call: c, .. } if *c == call));
     let Question::Approve { digest, .. } = host.open[&ask].question else { panic!("just found") };
-    host.answer(ask, Answer::Approve(Arc::new(Approved { digest, approval: Approval::Granted })));
+    host.answer(ask, Answer::Approve(Arc::new(Approved { digest, approval: Approval::Granted, rule: None })));
 }
 
 fn is_new(host: &Host) -> bool {

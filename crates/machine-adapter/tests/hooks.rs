@@ -156,7 +156,10 @@ fn c_a14_what_a_failure_holds_the_next_input_releases() {
         world.send(release).unwrap();
         assert_eq!(rest(&mut world), right);
     }
-    let mut world = go(with(|config| config.turn.go_on_after_failure = true), model([failing(), text("1")]));
+    let mut world = go(
+        with(|config| config.inbox.after_failure = machine_core::config::AfterFailure::GoOn),
+        model([failing(), text("1")]),
+    );
     world.arrange(0, submit("x"));
     assert_eq!(rest(&mut world), "go | x | 1");
 }

@@ -27,7 +27,7 @@ fn granted(world: &World) -> Input {
     let Question::Approve { digest, .. } = ask.question else { panic!("{ask:?}") };
     Input::Answer {
         ask: ask.id,
-        answer: Answer::Approve(Arc::new(Approved { digest, approval: Approval::Granted })),
+        answer: Answer::Approve(Arc::new(Approved { digest, approval: Approval::Granted, rule: None })),
     }
 }
 
@@ -113,7 +113,7 @@ fn s46_pending_input_outlives_the_client() {
     assert_eq!(world.engine.state().queued_prompts, 1);
     world.arrange(10, submit("y"));
     assert_eq!(rest(&mut world), "go | [a] | a unknown | note n | reminder r | x | 1 | y | 2");
-    assert_eq!(receipts(&world, "x"), ["accepted", "taken", "turn ended"]);
+    assert_eq!(receipts(&world, "x"), ["accepted", "held", "taken", "turn ended"]);
 }
 
 #[test]

@@ -74,6 +74,8 @@ pub enum Event {
         detached: bool,
         /// Milliseconds, wall time.
         since: u64,
+        /// What it was answered with.
+        told: Content,
     },
     /// A background call's work is over: this is to be told (A20).
     BackgroundEnded {
@@ -83,6 +85,13 @@ pub enum Event {
         content: Content,
         /// Whether it wakes.
         wake: bool,
+    },
+    /// The outcome of a call that was answered before, for the model to read (X06).
+    LateResult {
+        /// The call.
+        call: CallId,
+        /// What to tell.
+        content: Content,
     },
     /// A lingering call is gone.
     CallEnded(CallId),
@@ -125,6 +134,7 @@ impl Kind for Event {
             Self::TurnEnded(_) => "TurnEnded",
             Self::Lingers { .. } => "Lingers",
             Self::BackgroundEnded { .. } => "BackgroundEnded",
+            Self::LateResult { .. } => "LateResult",
             Self::CallEnded(_) => "CallEnded",
             Self::Crash { .. } => "Crash",
             Self::Fault { .. } => "Fault",
@@ -145,6 +155,8 @@ pub enum Signal {
     StartTurn(TurnId),
     /// Stop the turn (X01).
     AbortTurn(Arc<Cause>),
+    /// A prompt joined the turn: what can be cut is cut (C14).
+    CutCalls,
     /// Stop it without grace (X04).
     HurryTurn,
     /// End the turn and every call in memory (A22).

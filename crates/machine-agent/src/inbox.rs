@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use machine_core::Text;
 use machine_core::config::InboxLimits;
 use machine_core::digest::Digest;
-use machine_core::event::{DroppedBecause, Event as Report, Receipt};
+use machine_core::event::{DroppedBecause, Event as Report, HeldBecause, Receipt};
 use machine_core::ids::{CallId, InputId};
 use machine_core::input::{Note, Reminder, Submit};
 use machine_core::message::{Content, Origin, Said};
@@ -48,7 +48,7 @@ pub struct Prompt {
     pub screen: Screen,
 }
 
-/// How far a prompt's screening is. It happens once.
+/// How far a prompt's or a notification's screening is. It happens once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Screen {
@@ -72,6 +72,15 @@ pub enum Waiting {
         note: alloc::sync::Arc<Note>,
         /// Whether it wakes an idle agent.
         wake: bool,
+        /// How far its screening is, where notifications are screened (A11).
+        screen: Screen,
+    },
+    /// The outcome of a call that was answered before (X06).
+    LateResult {
+        /// The call.
+        call: CallId,
+        /// What to tell.
+        content: Content,
     },
     /// The end of a background call (A20).
     BackgroundEnd {
@@ -98,21 +107,36 @@ impl Waiting {
         match self {
             Self::Prompt(prompt) => Some(&prompt.id),
             Self::Note { note, .. } => Some(&note.id),
-            Self::BackgroundEnd { .. } | Self::Deliver { .. } | Self::StopHook(_) => None,
+            Self::BackgroundEnd { .. } | Self::LateResult { .. } => None,
+            Self::Deliver { .. } | Self::StopHook(_) => None,
         }
     }
 
-    fn wakes(&self) -> bool {
+    pub(crate) fn wakes(&self) -> bool {
         match self {
             Self::Prompt(prompt) => prompt.wake,
             Self::Note { wake, .. } | Self::BackgroundEnd { wake, .. } => *wake,
-            Self::Deliver { .. } | Self::StopHook(_) => false,
+            Self::LateResult { .. } | Self::Deliver { .. } | Self::StopHook(_) => false,
         }
     }
 
-    /// Whether a drain may take it: a prompt only after it was admitted (A08).
+    /// Whether a drain may take it: what is screened only after it was admitted (A08, A11).
     pub fn is_ready(&self) -> bool {
-        !matches!(self, Self::Prompt(prompt) if prompt.screen != Screen::Passed)
+        match self {
+            Self::Prompt(Prompt { screen, .. }) | Self::Note { screen, .. } => *screen == Screen::Passed,
+            Self::BackgroundEnd { .. } | Self::LateResult { .. } => true,
+            Self::Deliver { .. } | Self::StopHook(_) => true,
+        }
+    }
+
+    /// What is screened of it: its id, what it says, and how far that is.
+    pub(crate) fn screening(&mut self) -> Option<(InputId, Content, &mut Screen)> {
+        match self {
+            Self::Prompt(prompt) => Some(prompt.screening()),
+            Self::Note { note, screen, .. } => Some((note.id.clone(), note.message.clone(), screen)),
+            Self::BackgroundEnd { .. } | Self::LateResult { .. } => None,
+            Self::Deliver { .. } | Self::StopHook(_) => None,
+        }
     }
 
     /// What goes into history.
@@ -123,6 +147,7 @@ impl Waiting {
                 (Origin::Notification { id: note.id.clone() }, note.message.clone(), note.meta.clone())
             }
             Self::BackgroundEnd { call, content, .. } => (Origin::BackgroundEnd { call }, content, None),
+            Self::LateResult { call, content } => (Origin::LateResult { call }, content, None),
             Self::Deliver { call, content } => (Origin::Deliver { call }, content, None),
             Self::StopHook(Said { hook, content }) => (Origin::StopHook { hook }, content, None),
         }
@@ -134,6 +159,11 @@ impl Prompt {
         let Submit { id, message, lane: _, wake, meta } = submit.clone();
         let screen = if screened { Screen::Due } else { Screen::Passed };
         Self { id, message, wake, meta, screen }
+    }
+
+    /// Its id, what it says, and how far its screening is.
+    pub(crate) fn screening(&mut self) -> (InputId, Content, &mut Screen) {
+        (self.id.clone(), self.message.clone(), &mut self.screen)
     }
 }
 
@@ -164,6 +194,49 @@ impl Inbox {
             _ => None,
         });
         self.queue.iter_mut().chain(in_lane)
+    }
+
+    /// Whatever is screened and has not been taken.
+    fn screenings(&mut self) -> impl Iterator<Item = (InputId, Content, &mut Screen)> {
+        let in_lane = self.lane.iter_mut().filter_map(Waiting::screening);
+        self.queue.iter_mut().map(Prompt::screening).chain(in_lane)
+    }
+
+    /// How far the screening of this id is.
+    pub(crate) fn screen_mut(&mut self, id: &InputId) -> Option<&mut Screen> {
+        self.screenings().find(|(of, ..)| of == id).map(|(_, _, screen)| screen)
+    }
+
+    /// This id says something else now (A11).
+    pub(crate) fn rewrite(&mut self, id: &InputId, message: &Content) {
+        if let Some(prompt) = self.prompt_mut(id) {
+            prompt.message = message.clone();
+        }
+        for waiting in &mut self.lane {
+            if let Waiting::Note { note, .. } = waiting
+                && note.id == *id
+            {
+                *note = Note { message: message.clone(), ..(**note).clone() }.into();
+            }
+        }
+    }
+
+    /// Every pending id: of prompts, of input for the next step, of reminders.
+    pub(crate) fn pending_ids(&self) -> Vec<InputId> {
+        let queued = self.queue.iter().map(|prompt| &prompt.id);
+        let in_lane = self.lane.iter().filter_map(Waiting::id);
+        queued.chain(in_lane).chain(self.reminders.iter().map(|reminder| &reminder.key)).cloned().collect()
+    }
+
+    /// What waits is kept: told to each, once per holding (E08).
+    pub(crate) fn held(&mut self, ctx: &mut Ctx<'_>, why: HeldBecause) {
+        for id in self.pending_ids() {
+            match self.receipts.get_mut(&id) {
+                Some(receipt) => *receipt = Receipt::Held(why),
+                None => {} // a reminder has no receipt to remember
+            }
+            report(ctx, &id, Receipt::Held(why));
+        }
     }
 
     /// Whether the end of this background call waits to be told.
@@ -203,7 +276,9 @@ impl Inbox {
 
     pub(crate) fn lane_note(&mut self, ctx: &mut Ctx<'_>, note: &alloc::sync::Arc<Note>, wake: bool) {
         self.note(ctx, &note.id, Receipt::Accepted);
-        self.lane.push(Waiting::Note { note: note.clone(), wake });
+        let screened = wake && ctx.config.inbox.screen_notifications && ctx.config.ask.screen;
+        let screen = if screened { Screen::Due } else { Screen::Passed };
+        self.lane.push(Waiting::Note { note: note.clone(), wake, screen });
     }
 
     /// A reminder replaces the one with its key and moves to the end (A07).
@@ -271,6 +346,7 @@ impl Inbox {
         for waiting in &mut self.lane {
             match waiting {
                 Waiting::Note { wake, .. } | Waiting::BackgroundEnd { wake, .. } => *wake = false,
+                Waiting::LateResult { .. } => {}
                 Waiting::Prompt(_) | Waiting::Deliver { .. } | Waiting::StopHook(_) => {}
             }
         }
@@ -279,9 +355,9 @@ impl Inbox {
     /// Screens that nobody will answer any more are due again.
     pub(crate) fn forget_screens(&mut self) -> Vec<InputId> {
         let mut asked = Vec::new();
-        for prompt in self.prompts_mut().filter(|prompt| prompt.screen == Screen::Asked) {
-            prompt.screen = Screen::Due;
-            asked.push(prompt.id.clone());
+        for (id, _, screen) in self.screenings().filter(|(.., screen)| **screen == Screen::Asked) {
+            *screen = Screen::Due;
+            asked.push(id);
         }
         asked
     }

@@ -7,6 +7,7 @@
 //! | [`inbox`] | the two lanes, reminders, and the ids that were seen |
 //! | [`roster`] | calls that work on after their turn |
 //! | `admit` | which commands fit now |
+//! | `screening` | who is asked before input goes in |
 //! | `turns` | how a turn starts and what its end means |
 //! | `rows` | one row per transition |
 #![no_std]
@@ -19,6 +20,7 @@ pub mod event;
 pub mod inbox;
 pub mod roster;
 mod rows;
+mod screening;
 pub mod state;
 mod turns;
 

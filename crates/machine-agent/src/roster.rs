@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 
 use machine_core::Text;
 use machine_core::ids::CallId;
+use machine_core::message::Content;
 use serde::{Deserialize, Serialize};
 
 /// The lingering calls.
@@ -23,6 +24,8 @@ pub struct Lingering {
     pub detached: bool,
     /// Whether its end was told otherwise (C13).
     pub consumed: bool,
+    /// What the model was told about it last: its result, or its end.
+    pub told: Content,
 }
 
 impl Roster {
@@ -41,8 +44,8 @@ impl Roster {
         self.calls.values().any(|call| call.detached)
     }
 
-    pub(crate) fn add(&mut self, call: CallId, tool: Text, detached: bool, since: u64) {
-        self.calls.insert(call, Lingering { tool, since, detached, consumed: false });
+    pub(crate) fn add(&mut self, call: CallId, lingering: Lingering) {
+        self.calls.insert(call, lingering);
     }
 
     pub(crate) fn consume(&mut self, call: CallId) {

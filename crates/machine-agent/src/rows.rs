@@ -52,10 +52,12 @@ impl sm::State<Agent> for State {
             (State::Screening(_), Event::Crash { .. }) => agent.reopened(ctx),
 
             (State::Active(_), Event::Submit(submit)) if submit.lane == Lane::NextStep => agent.join(ctx, submit),
-            (State::Active(_), Event::Steer(ids)) => { agent.inbox.steer(ctx, ids); agent.screen_steered(ctx); Handled }
-            (State::Active(_), Event::Replace(id, message)) => { agent.replace(ctx, id, message); agent.screen_steered(ctx); Handled }
+            (State::Active(_), Event::Steer(ids)) => { agent.inbox.steer(ctx, ids); agent.screen_lane(ctx); agent.cut(ctx) }
+            (State::Active(_), Event::Replace(id, message)) => { agent.replace(ctx, id, message); agent.screen_lane(ctx); agent.cut(ctx) }
+            (State::Active(_), Event::Screened(id, verdict)) => { agent.screened(ctx, id, verdict); agent.cut(ctx) }
+            (State::Active(_), Event::Notify(note)) => { agent.inbox.lane_note(ctx, note, true); agent.screen_lane(ctx); Handled }
             (State::Active(active), Event::Drain) => { agent.drain(ctx, active); Handled }
-            (State::Active(active), Event::Abort(cause)) => { agent.stop(ctx, cause); Transition(State::Aborting(active.take())) }
+            (State::Active(active), Event::Abort(cause)) => agent.stop(ctx, active.take(), cause),
             (State::Active(active), Event::Close) => agent.close(ctx, Some(active.take())),
 
             (State::Aborting(_), Event::Abort(_)) => { ctx.send(Signal::HurryTurn); Handled }
@@ -129,7 +131,8 @@ impl sm::Superstate<Agent> for Parent<'_> {
             (Parent::Open, Event::Fault { why, check }) => agent.fault(ctx, why, *check, None),
 
             (Parent::Open | Parent::Shut, Event::Consume(call)) => { agent.consume(*call); Handled }
-            (Parent::Open | Parent::Shut, Event::Lingers { call, tool, detached, since }) => { agent.roster.add(*call, tool.clone(), *detached, *since); Handled }
+            (Parent::Open | Parent::Shut, Event::Lingers { call, tool, detached, since, told }) => { agent.linger(*call, tool, *detached, *since, told); Handled }
+            (Parent::Open | Parent::Shut, Event::LateResult { call, content }) => { agent.late_result(*call, content); Handled }
             (Parent::Open | Parent::Shut, Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); Handled }
             (Parent::Open | Parent::Shut, Event::CallEnded(call)) => { agent.roster.remove(*call); Handled }
             (Parent::Shut, Event::Close | Event::Abort(_)) => Handled, // idempotent (A19)
@@ -157,6 +160,7 @@ fn ignored(event: &Event) -> Outcome<State> {
         }
         Event::Screened(..) | Event::ScreenFailed(..) | Event::MaintainFailed(_) => Super,
         Event::Drain | Event::Own(_) | Event::TurnEnded(_) | Event::Lingers { .. } => Super,
+        Event::LateResult { .. } => Super,
         Event::BackgroundEnded { .. } | Event::CallEnded(_) | Event::Crash { .. } | Event::Fault { .. } => {
             Super
         }

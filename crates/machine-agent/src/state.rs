@@ -40,6 +40,8 @@ pub struct Active {
     pub opener: Option<InputId>,
     /// When it ends, hold what waits: its process is gone (J05).
     pub hold: bool,
+    /// What its abort gave back (A15).
+    pub returned: Vec<InputId>,
 }
 
 /// Where maintenance goes back to.
@@ -133,8 +135,9 @@ impl State {
 impl Active {
     /// Moves it out of a state that is being left.
     pub(crate) fn take(&mut self) -> Self {
-        let Self { turn, prompts, opener, hold } = self;
-        Self { turn: *turn, prompts: core::mem::take(prompts), opener: opener.take(), hold: *hold }
+        let Self { turn, prompts, opener, hold, returned } = self;
+        let (prompts, returned) = (core::mem::take(prompts), core::mem::take(returned));
+        Self { turn: *turn, prompts, opener: opener.take(), hold: *hold, returned }
     }
 }
 
@@ -151,7 +154,8 @@ impl Agent {
         for waiting in &self.inbox.lane {
             match waiting {
                 Waiting::Prompt(prompt) => pending.steered |= prompt.screen == Screen::Passed,
-                Waiting::Note { .. } | Waiting::BackgroundEnd { .. } => pending.outside = true,
+                Waiting::Note { screen, .. } => pending.outside |= *screen == Screen::Passed,
+                Waiting::BackgroundEnd { .. } | Waiting::LateResult { .. } => pending.outside = true,
                 Waiting::Deliver { .. } | Waiting::StopHook(_) => pending.inside = true,
             }
         }

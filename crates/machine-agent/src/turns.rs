@@ -2,17 +2,19 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use machine_core::ask::{Cause, HookError, Question, Screened, Subject};
+use machine_core::Text;
+use machine_core::ask::{Cause, Question, Subject};
+use machine_core::config::{AfterAbort, AfterFailure, InboxLimits};
 use machine_core::drain::Drained;
-use machine_core::event::{
-    DroppedBecause, EndReason, Event as Report, HeldBecause, MaintenanceEnd, Receipt, TurnEnd,
-};
+use machine_core::event::{EndReason, Event as Report, HeldBecause, MaintenanceEnd, Receipt, TurnEnd};
 use machine_core::ids::{CallId, InputId, TurnId};
 use machine_core::message::{Content, Origin};
-use statig::Outcome::{self, Handled, Transition};
+use statig::Outcome::{self, Transition};
 
 use crate::event::{Ctx, Signal};
-use crate::inbox::{Prompt, Screen, Waiting};
+use crate::inbox::{Prompt, Waiting};
+use crate::roster::Lingering;
+use crate::screening::screen;
 use crate::state::{Active, Agent, Back, State};
 
 impl Agent {
@@ -31,19 +33,13 @@ impl Agent {
 
     /// A turn, or first the screening of the prompt that would open it.
     pub(crate) fn begin(&mut self, ctx: &mut Ctx<'_>) -> Outcome<State> {
-        if let Some(prompt) = self.inbox.queue.front_mut()
-            && screen(ctx, prompt) != Screen::Passed
-        {
-            return Transition(State::Screening(prompt.id.clone()));
-        }
-        self.start_turn(ctx)
-    }
-
-    /// The prompt that is screened was changed: the screen is asked again, unless none is wanted any more.
-    pub(crate) fn screen_goes_on(&mut self, ctx: &mut Ctx<'_>, id: &InputId) -> Outcome<State> {
-        match self.inbox.prompt_mut(id) {
-            Some(prompt) if prompt.screen != Screen::Passed => Handled,
-            _ => self.after_screen(ctx, id),
+        let opener = match self.inbox.queue.front_mut() {
+            Some(prompt) => screen(ctx, prompt.screening()),
+            None => self.screen_note(ctx),
+        };
+        match opener {
+            Some(id) => Transition(State::Screening(id)),
+            None => self.start_turn(ctx),
         }
     }
 
@@ -53,12 +49,14 @@ impl Agent {
         let turn = TurnId { branch: self.branch, turn: self.turns };
         let prompt = self.inbox.queue.pop_front();
         let opener = prompt.as_ref().map(|prompt| prompt.id.clone());
-        let mut active = Active { turn, prompts: Vec::new(), opener: opener.clone(), hold: false };
+        let mut active =
+            Active { turn, prompts: Vec::new(), opener: opener.clone(), hold: false, returned: Vec::new() };
         ctx.report(Report::TurnStarted { turn, prompt: opener });
         self.drain(ctx, &mut active);
         if let Some(prompt) = prompt {
             self.commit(ctx, &mut active, Waiting::Prompt(prompt));
         }
+        self.screen_lane(ctx);
         ctx.send(Signal::StartTurn(turn));
         Transition(State::Active(active))
     }
@@ -94,65 +92,16 @@ impl Agent {
         }
     }
 
-    /// Screens of prompts that join the running turn are asked at once; no drain waits for them (A08).
-    pub(crate) fn screen_steered(&mut self, ctx: &mut Ctx<'_>) {
-        for waiting in &mut self.inbox.lane {
-            if let Waiting::Prompt(prompt) = waiting {
-                screen(ctx, prompt);
-            }
-        }
-    }
-
-    /// A verdict, wherever its prompt waits by now (A11).
-    pub(crate) fn screened(&mut self, ctx: &mut Ctx<'_>, id: &InputId, verdict: &Screened) {
-        let Some(prompt) = self.inbox.prompt_mut(id) else { return };
-        match verdict {
-            Screened::Admit => prompt.screen = Screen::Passed,
-            Screened::Rewrite(message) if Self::is_blank(message) => {
-                let why = "the screen left nothing of it";
-                self.inbox.withdraw(ctx, id, Receipt::Dropped(DroppedBecause::Blocked(why.into())));
-            }
-            Screened::Rewrite(message) => {
-                prompt.message = message.clone();
-                prompt.screen = Screen::Passed;
-            }
-            Screened::Block(why) => {
-                let receipt = Receipt::Dropped(DroppedBecause::Blocked(why.clone()));
-                self.inbox.withdraw(ctx, id, receipt);
-            }
-        }
-    }
-
-    pub(crate) fn screen_failed(&mut self, ctx: &mut Ctx<'_>, id: &InputId, error: &Arc<HookError>) {
-        ctx.report(Report::HookFailed { question: "Screen".into(), error: error.clone() });
-        self.inbox.withdraw(ctx, id, Receipt::Dropped(DroppedBecause::ScreenFailed));
-    }
-
     /// Takes pending input back, and the question about it (A23).
     pub(crate) fn take_back(&mut self, ctx: &mut Ctx<'_>, id: &InputId, receipt: Receipt) {
         ctx.send(Signal::Withdraw(Subject::Screen(id.clone())));
         self.inbox.withdraw(ctx, id, receipt);
     }
 
-    /// A pending prompt in other words; it is screened again (A23).
-    pub(crate) fn replace(&mut self, ctx: &mut Ctx<'_>, id: &InputId, message: &Content) {
-        let again = ctx.config.ask.screen;
-        if let Some(prompt) = self.inbox.prompt_mut(id) {
-            let asked = prompt.screen == Screen::Asked;
-            ctx.report(Report::Replaced { input: id.clone() });
-            prompt.message = message.clone();
-            prompt.screen = if again { Screen::Due } else { Screen::Passed };
-            if asked {
-                ctx.send(Signal::Withdraw(Subject::Screen(id.clone())));
-                screen(ctx, prompt);
-            }
-        }
-    }
-
     /// The end of a turn is told, to its prompts too (E08); prompts steered too late go back (A08).
     pub(crate) fn close_turn(&mut self, ctx: &mut Ctx<'_>, active: &Active, end: &TurnEnd) {
         self.inbox.unsteer();
-        ctx.report(Report::TurnEnded(end.clone()));
+        ctx.report(Report::TurnEnded(TurnEnd { returned: active.returned.clone(), ..end.clone() }));
         for id in &active.prompts {
             let receipt = Receipt::TurnEnded(end.turn, end.reason.clone());
             ctx.report(Report::Receipt { input: id.clone(), receipt });
@@ -162,24 +111,36 @@ impl Agent {
     /// What the end of a turn means for what waits: one rule for every end (A14, A15).
     pub(crate) fn after_turn(&mut self, ctx: &mut Ctx<'_>, active: &Active, end: &TurnEnd) -> Outcome<State> {
         self.close_turn(ctx, active, end);
+        let InboxLimits { after_failure, after_abort, .. } = ctx.config.inbox;
         match &end.reason {
-            _ if active.hold => hold(ctx, HeldBecause::Reopened),
-            EndReason::Failed(_) if !ctx.config.turn.go_on_after_failure => hold(ctx, HeldBecause::Failed),
+            _ if active.hold => self.hold(ctx, HeldBecause::Reopened),
+            EndReason::Failed(_) if after_failure == AfterFailure::Hold => {
+                self.hold(ctx, HeldBecause::Failed)
+            }
+            EndReason::Aborted(_) if after_abort == AfterAbort::Hold => self.hold(ctx, HeldBecause::Aborted),
             _ => self.next(ctx),
         }
     }
 
-    /// The verdict was on the prompt that would open a turn: it does, or the next one is looked at.
-    pub(crate) fn after_screen(&mut self, ctx: &mut Ctx<'_>, id: &InputId) -> Outcome<State> {
-        if self.inbox.is_queued(id) && !self.paused { self.begin(ctx) } else { self.next(ctx) }
-    }
-
-    /// A turn is to be stopped (X01). After a user's abort next-step input does not start one (A15).
-    pub(crate) fn stop(&mut self, ctx: &mut Ctx<'_>, cause: &Arc<Cause>) {
+    /// A turn is to be stopped (X01). After a user's abort next-step input does not start one; by policy, all that
+    /// waits goes back (A15).
+    pub(crate) fn stop(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        mut active: Active,
+        cause: &Arc<Cause>,
+    ) -> Outcome<State> {
         if cause.is_by_user() {
             self.inbox.hush();
         }
+        if ctx.config.inbox.after_abort == AfterAbort::GiveBack {
+            active.returned = self.inbox.pending_ids();
+        }
+        for id in &active.returned {
+            self.take_back(ctx, id, Receipt::Returned);
+        }
         ctx.send(Signal::AbortTurn(cause.clone()));
+        Transition(State::Aborting(active))
     }
 
     /// The last turn of an opening ended: nothing follows.
@@ -194,6 +155,17 @@ impl Agent {
         if self.roster.background_ended(call) {
             self.inbox.lane.push(Waiting::BackgroundEnd { call, content: content.clone(), wake });
         }
+    }
+
+    /// A call outlives its turn (A25).
+    pub(crate) fn linger(&mut self, call: CallId, tool: &Text, detached: bool, since: u64, told: &Content) {
+        let (tool, told) = (tool.clone(), told.clone());
+        self.roster.add(call, Lingering { tool, since, detached, consumed: false, told });
+    }
+
+    /// What came after a call was answered: it goes in with what comes next, and wakes nobody (X06).
+    pub(crate) fn late_result(&mut self, call: CallId, content: &Content) {
+        self.inbox.lane.push(Waiting::LateResult { call, content: content.clone() });
     }
 
     /// A background call's end was told otherwise, before or after it came (C13).
@@ -215,7 +187,14 @@ impl Agent {
     /// The process died: what waits is held, and questions about it are due again (J05).
     pub(crate) fn reopened(&mut self, ctx: &mut Ctx<'_>) -> Outcome<State> {
         self.forget_screens(ctx);
-        hold(ctx, HeldBecause::Reopened)
+        self.hold(ctx, HeldBecause::Reopened)
+    }
+
+    /// What waits is kept, and that is told (A14, E08).
+    fn hold(&mut self, ctx: &mut Ctx<'_>, why: HeldBecause) -> Outcome<State> {
+        ctx.report(Report::Held { why });
+        self.inbox.held(ctx, why);
+        Transition(State::Held(why))
     }
 
     /// Held input is released (A14).
@@ -270,7 +249,7 @@ impl Agent {
             Back::Idle => self.next(ctx),
             Back::Resume(unanswered) => self.resume(ctx, *unanswered),
             Back::Held(why) => Transition(State::Held(*why)),
-            Back::Faulted(_) if edited => hold(ctx, HeldBecause::Failed),
+            Back::Faulted(_) if edited => self.hold(ctx, HeldBecause::Failed),
             Back::Faulted(why) => Transition(State::Faulted { why: why.clone(), check: true, active: None }),
         }
     }
@@ -302,18 +281,10 @@ impl Agent {
         Transition(State::Closed)
     }
 
-    /// Open questions about prompts are taken back; they are asked again when their turn comes.
-    pub(crate) fn forget_screens(&mut self, ctx: &mut Ctx<'_>) -> &mut Self {
-        for id in self.inbox.forget_screens() {
-            ctx.send(Signal::Withdraw(Subject::Screen(id)));
-        }
-        self
-    }
-
     pub(crate) fn fault(
         &mut self,
         ctx: &mut Ctx<'_>,
-        why: &machine_core::Text,
+        why: &Text,
         check: bool,
         active: Option<Active>,
     ) -> Outcome<State> {
@@ -323,7 +294,7 @@ impl Agent {
         Transition(State::Faulted { why: why.clone(), check, active })
     }
 
-    pub(crate) fn told_fault(&mut self, ctx: &mut Ctx<'_>, why: &machine_core::Text) {
+    pub(crate) fn told_fault(&mut self, ctx: &mut Ctx<'_>, why: &Text) {
         ctx.report(Report::Faulted { cause: why.clone() });
     }
 
@@ -338,8 +309,8 @@ impl Agent {
     pub(crate) fn join(&mut self, ctx: &mut Ctx<'_>, submit: &machine_core::input::Submit) -> Outcome<State> {
         let prompt = Prompt::of(submit, ctx.config.ask.screen);
         self.inbox.lane_prompt(ctx, prompt);
-        self.screen_steered(ctx);
-        Handled
+        self.screen_lane(ctx);
+        self.cut(ctx)
     }
 
     /// The running turn's own messages: those of results go first, directly after the results (A05).
@@ -349,23 +320,4 @@ impl Agent {
         let lane = core::mem::take(&mut self.inbox.lane);
         self.inbox.lane = delivered.cloned().chain(lane).chain(others.cloned()).collect();
     }
-}
-
-fn hold(ctx: &mut Ctx<'_>, why: HeldBecause) -> Outcome<State> {
-    ctx.report(Report::Held { why });
-    Transition(State::Held(why))
-}
-
-/// Asks for a prompt's screening, once, if prompts are screened at all. How far it is now.
-fn screen(ctx: &mut Ctx<'_>, prompt: &mut Prompt) -> Screen {
-    if prompt.screen == Screen::Due && !ctx.config.ask.screen {
-        prompt.screen = Screen::Passed;
-    }
-    if prompt.screen == Screen::Due {
-        prompt.screen = Screen::Asked;
-        let (prompt, message) = (prompt.id.clone(), prompt.message.clone());
-        ctx.send(Signal::Ask(Question::Screen { prompt, message }));
-        return Screen::Asked;
-    }
-    prompt.screen
 }

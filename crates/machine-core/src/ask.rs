@@ -11,18 +11,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::Text;
 use crate::access::Access;
+pub use crate::cause::{By, Cause, Withdrawal, WithdrawnBecause};
 use crate::config::{Settings, ToolSpec};
 use crate::digest::Digest;
 use crate::history::Edit;
 use crate::ids::{AskId, AttemptId, CallId, InputId, StepId, TurnId};
 use crate::message::{Content, Said};
 use crate::outcome::{Outcome, ToolResult};
+pub use crate::policy::AtTurnEnd;
 use crate::response::{Finished, ModelError, ModelEvent};
 use crate::usage::Usage;
-
-mod cause;
-
-pub use cause::{By, Cause};
 
 /// Something that the engine wants from its host.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -140,6 +138,8 @@ pub enum Timer {
     Grace(CallId),
     /// To answer calls that only deaf ones hold up (B07).
     Busy,
+    /// To end a turn that waits for background calls (C15).
+    TurnWait(TurnId),
 }
 
 /// The key of an open ask: what is asked about whom. At most one is open per subject.
@@ -362,6 +362,10 @@ pub struct Plan {
     pub timeout_ms: Option<u64>,
     /// Keep the accesses when it detaches (B07).
     pub keep_access: bool,
+    /// A prompt that joins the turn cancels it, or keeps it from starting (C14). Default: no.
+    pub cut_by_steer: bool,
+    /// What the end of its turn means for it, if it works in the background then (C15). Default: it goes on.
+    pub at_turn_end: AtTurnEnd,
 }
 
 /// The answer to an approval (C04).
@@ -372,6 +376,9 @@ pub struct Approved {
     pub digest: Digest,
     /// What was decided.
     pub approval: Approval,
+    /// The rule that decided; none if it was a person (C16).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Text>,
 }
 
 /// What was decided.
@@ -439,29 +446,4 @@ impl HookError {
     pub fn new(kind: HookFailure, message: impl Into<Text>) -> Arc<Self> {
         Arc::new(Self { kind, message: message.into() })
     }
-}
-
-/// An ask is taken back. Leaves at once, even when the engine is `Faulted`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Withdrawal {
-    /// Which.
-    pub ask: AskId,
-    /// Why.
-    pub why: WithdrawnBecause,
-    /// For an execution: milliseconds in which its outcome still counts.
-    pub grace_ms: Option<u64>,
-}
-
-/// Why an ask is taken back.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WithdrawnBecause {
-    /// Somebody stopped it.
-    Cancelled(Arc<Cause>),
-    /// Its time was up.
-    TimedOut,
-    /// What it was asked for is no longer needed.
-    Obsolete,
-    /// The engine is faulted.
-    Faulted,
 }

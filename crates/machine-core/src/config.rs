@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Text;
 use crate::access::PathRules;
+pub use crate::policy::{AfterAbort, AfterFailure, Fatal, LateResults};
 
 mod turn;
 
@@ -157,6 +158,12 @@ pub struct CallLimits {
     pub busy_after_ms: u64,
     /// Characters (Unicode scalar values) of output that the model reads (V15).
     pub output_chars: usize,
+    /// Characters (Unicode scalar values) of one progress text; a longer one is cut (C07). Default: 2,000.
+    pub progress_chars: usize,
+    /// What a failure means that its tool calls fatal (C09). Default: ignore.
+    pub fatal: Fatal,
+    /// What becomes of late outcomes (X06). Default: drop.
+    pub late_results: LateResults,
     /// How paths are compared.
     pub paths: PathRules,
 }
@@ -168,12 +175,15 @@ impl Default for CallLimits {
             grace_ms: 2_500,
             busy_after_ms: 30_000,
             output_chars: 50_000,
+            progress_chars: 2_000,
+            fatal: Fatal::default(),
+            late_results: LateResults::default(),
             paths: PathRules::default(),
         }
     }
 }
 
-/// What the inbox holds (A10, A24).
+/// What the inbox holds, and for how long (A10, A11, A14, A15, A24).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InboxLimits {
@@ -183,11 +193,25 @@ pub struct InboxLimits {
     pub next_step: usize,
     /// Ids of taken input that are remembered.
     pub remembered_ids: usize,
+    /// What a failed turn means for what waits (A14). Default: hold.
+    pub after_failure: AfterFailure,
+    /// What an aborted turn means for what waits (A15). Default: go on.
+    pub after_abort: AfterAbort,
+    /// Whether notifications are screened like prompts for the next step (A11); injections never are. Needs
+    /// `ask.screen`. Default: no.
+    pub screen_notifications: bool,
 }
 
 impl Default for InboxLimits {
     fn default() -> Self {
-        Self { prompts: 1_000, next_step: 1_000, remembered_ids: 4_096 }
+        Self {
+            prompts: 1_000,
+            next_step: 1_000,
+            remembered_ids: 4_096,
+            after_failure: AfterFailure::default(),
+            after_abort: AfterAbort::default(),
+            screen_notifications: false,
+        }
     }
 }
 
@@ -206,12 +230,13 @@ pub struct ConfigError {
 impl Config {
     /// Refuses nonsense, with the reason.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let at_least_one: [(&'static str, u64, &'static str); 7] = [
+        let at_least_one: [(&'static str, u64, &'static str); 8] = [
             ("calls.max_parallel", self.calls.max_parallel.into(), "no call could ever run (B11)"),
             ("retry.attempts", self.retry.attempts.into(), "no request could ever be made"),
             ("turn.truncated", self.turn.truncated.into(), "the first cut response would have no meaning"),
             ("turn.calls", self.turn.calls.into(), "no response could have a call"),
             ("turn.response_bytes", self.turn.response_bytes as u64, "no response would fit"),
+            ("calls.progress_chars", self.calls.progress_chars as u64, "no progress could be shown (C07)"),
             ("inbox.prompts", self.inbox.prompts as u64, "no prompt could be taken"),
             ("inbox.next_step", self.inbox.next_step as u64, "no notification could be taken"),
         ];
@@ -225,6 +250,10 @@ impl Config {
             return Err(ConfigError { field: "retry.cap_ms", value: self.retry.cap_ms, why });
         }
         self.turn.check()?;
+        if self.inbox.screen_notifications && !self.ask.screen {
+            let why = "nothing is screened: `ask.screen` is off (A11)";
+            return Err(ConfigError { field: "inbox.screen_notifications", value: 1, why });
+        }
         let names: Vec<_> = self.request.tools.iter().map(|tool| &*tool.name).collect();
         for (i, name) in names.iter().enumerate() {
             if !crate::history::is_legal(name) {

@@ -15,6 +15,8 @@ pub struct Pending {
     pub outside: bool,
     /// A message of the turn's own: of its stop hook, or delivered by a result.
     pub inside: bool,
+    /// How long the turn may still wait for background calls, in milliseconds; 0 = not at all (C15).
+    pub wait_ms: u64,
 }
 
 /// What a drain or a turn start puts into history.

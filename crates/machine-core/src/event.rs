@@ -1,6 +1,7 @@
 //! Everything the engine reports. Durable events, in order, fold to exactly `history()` (E01); live ones are
 //! for watching. Numbers are given by the recorder, not here.
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use crate::history::Edit;
 use crate::ids::{AskId, AttemptId, CallId, InputId, StepId, TurnId};
 use crate::message::Entry;
 use crate::outcome::Outcome;
+pub use crate::receipt::{DroppedBecause, HeldBecause, Receipt};
 use crate::response::{Finish, ModelError, ModelEvent};
 use crate::usage::{Usage, UsageSum};
 
@@ -146,6 +148,9 @@ pub enum Event {
         call: CallId,
         /// How.
         approval: Approval,
+        /// The rule that decided; none if it was a person (C16).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<Text>,
     },
     /// A call is about to run, with its final arguments (C06).
     CallStarted {
@@ -165,6 +170,18 @@ pub enum Event {
         call: CallId,
         /// How.
         outcome: Outcome,
+        /// Whether that is an acknowledgement, and the work goes on in the background (C08).
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        background: bool,
+    },
+    /// The turn would end, and waits for background calls (C15).
+    TurnWaits {
+        /// The turn.
+        turn: TurnId,
+        /// The calls.
+        calls: Arc<[CallId]>,
+        /// At most so long, in milliseconds.
+        ms: u64,
     },
     /// A background call ended (A20).
     BackgroundEnded {
@@ -263,40 +280,6 @@ impl Event {
     }
 }
 
-/// What became of an input: `Accepted`, then exactly one of `Taken`, `Dropped`, `Returned` (E08).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Receipt {
-    /// It is pending.
-    Accepted,
-    /// It will join the running turn (A08).
-    Steered,
-    /// It is in history, in this turn.
-    Taken(TurnId),
-    /// It is gone.
-    Dropped(DroppedBecause),
-    /// Its client took it back.
-    Returned,
-    /// A prompt's turn ended.
-    TurnEnded(TurnId, EndReason),
-}
-
-/// Why an input is gone.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DroppedBecause {
-    /// The screen said no (A11).
-    Blocked(Text),
-    /// The screen failed (A11).
-    ScreenFailed,
-    /// Aborted while it was screened (A13).
-    Aborted,
-    /// A reminder that a newer one replaced, or that said nothing new (A07).
-    Superseded,
-    /// The background call's end was told otherwise (C13).
-    Consumed,
-}
-
 /// The end of a turn, a value (T18).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TurnEnd {
@@ -310,6 +293,9 @@ pub struct TurnEnd {
     pub usage: UsageSum,
     /// Whether a response was cut at the output limit (T10).
     pub truncated: bool,
+    /// What an abort gave back to its senders, by policy (A15).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub returned: Vec<InputId>,
 }
 
 /// Why a step was cut short (T06).
@@ -364,16 +350,6 @@ pub enum HeadTold {
     Resumed,
     /// It differs from the last.
     Changed,
-}
-
-/// Why pending input is held (A14).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HeldBecause {
-    /// A turn failed.
-    Failed,
-    /// The process died, or the session was opened again.
-    Reopened,
 }
 
 /// How maintenance ended (A17).

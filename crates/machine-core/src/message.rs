@@ -133,6 +133,9 @@ pub struct ToolMessage {
     pub tool: Text,
     /// How the call ended.
     pub outcome: Outcome,
+    /// Whether this is an acknowledgement, and the work goes on in the background (C08).
+    #[serde(default)]
+    pub background: bool,
     /// What the model reads; never empty (V11).
     pub content: Content,
 }
@@ -186,6 +189,11 @@ pub enum Origin {
         /// Its name (H09).
         hook: Text,
     },
+    /// The outcome of a call that the engine had answered itself (X06).
+    LateResult {
+        /// The call.
+        call: CallId,
+    },
 }
 
 /// A message of a hook, with its name (H09).
@@ -226,7 +234,7 @@ impl Part {
         Body::Text(text.into()).into()
     }
 
-    /// Its text, if it is one.
+    /// Its visible text, if it is text.
     pub fn as_text(&self) -> Option<&str> {
         match &self.body {
             Body::Text(text) => Some(text),

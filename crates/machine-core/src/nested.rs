@@ -1,7 +1,9 @@
 //! An agent in a call of another one: its end is told as it was (H04).
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 
+use crate::ask::{By, Cause};
 use crate::event::{EndReason, TurnEnd};
 use crate::history::History;
 use crate::message::Message;
@@ -28,6 +30,20 @@ fn told(reason: &EndReason) -> String {
     match reason {
         EndReason::Failed(error) => format!("failed, {error}"),
         EndReason::Blocked(why) => format!("blocked, {why}"),
+        EndReason::Aborted(cause) => format!("aborted by {}", who(cause)),
         other => other.name().replace('_', " "),
     }
+}
+
+fn who(cause: &Cause) -> String {
+    let by = match cause.by {
+        By::User => "the user",
+        By::Timeout => "a time-out",
+        By::Parent => "the end of its call",
+        By::Shutdown => "the end of the process",
+        By::Program => "a program",
+        By::Steer => "a new prompt",
+        By::TurnEnd => "the end of its turn",
+    };
+    cause.reason.as_ref().map_or_else(|| by.to_owned(), |reason| format!("{by}, {reason}"))
 }

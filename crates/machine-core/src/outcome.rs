@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
-use crate::ask::Cause;
+use crate::ask::{By, Cause};
 use crate::message::{Content, Part};
 
 /// How a call ended (V12). Any outcome closes its call (V13).
@@ -135,10 +135,11 @@ impl Outcome {
             }
             Self::NotStarted { code } => code.wording().into(),
             Self::Cancelled { may_have_run } => {
-                let who = if by_user {
-                    "The user cancelled this call on purpose."
-                } else {
-                    "This call was cancelled."
+                let who = match cause.map(|cause| cause.by) {
+                    Some(By::User) => "The user cancelled this call on purpose.",
+                    Some(By::Steer) => "The user sent a new message, which cut this call off.",
+                    Some(By::TurnEnd) => "This call was cancelled because its turn ended.",
+                    _ => "This call was cancelled.",
                 };
                 format!("{who}{reason}{}", doubt(*may_have_run)).into()
             }
@@ -222,6 +223,8 @@ pub struct ToolResult {
     pub hook: Option<Text>,
     /// Ends the turn after the batch, with this reason, if the outcome is `Ok` (T17).
     pub stop_turn: Option<Text>,
+    /// Whether its failure is fatal for the turn, by policy (C09); means nothing unless it failed.
+    pub fatal: bool,
     /// A message that goes in after the batch's last result (A05).
     pub deliver: Option<Content>,
     /// The tool cut the output itself.
@@ -269,6 +272,12 @@ impl Settlement {
     /// A result with the outcome that it stands for.
     pub fn of(result: &Arc<ToolResult>) -> Self {
         Self { outcome: result.outcome(), result: Some(result.clone()), cause: None }
+    }
+
+    /// Whether it is a failure that its tool calls fatal (C09).
+    pub fn is_fatal(&self) -> bool {
+        let fatal = self.result.as_ref().is_some_and(|result| result.fatal);
+        fatal && matches!(self.outcome, Outcome::Error { .. })
     }
 
     /// Output that was not finalized goes no further, whatever the host brought with it (C11).

@@ -25,7 +25,7 @@ fn c_j06_the_digest_of_an_entry_is_pinned() {
         &calls([call(call_id(0), "w1"), call(call_id(1), "w2")]),
         expect!["9c9679d6fa49e77f8c8aa3195c14b32f"],
     );
-    check(&result(call_id(0), "w1"), expect!["b413841e93a24490b4fe5d3931e35c3f"]);
+    check(&result(call_id(0), "w1"), expect!["f5994a7d8f446e9b3da2bf12297e8321"]);
     let entry = Entry {
         origin: Origin::Summary,
         turn: None,
@@ -42,7 +42,7 @@ fn c_j06_the_digest_of_a_history_is_pinned() {
     for entry in [user("go"), calls([call(call_id(0), "w1")]), result(call_id(0), "w1"), says("done")] {
         history.append(entry).unwrap();
     }
-    expect!["b721a58bc2679cc3551260288f759d0d"].assert_eq(&history.digest().to_string());
+    expect!["f18b188e4e9d3372c0a0349ee3d1b05e"].assert_eq(&history.digest().to_string());
 }
 
 #[test]
@@ -87,6 +87,7 @@ fn c_j06_what_differs_has_another_digest() {
         with(&|tool| tool.outcome = Outcome::Cancelled { may_have_run: true }),
         with(&|tool| tool.outcome = Outcome::Cancelled { may_have_run: false }),
         with(&|tool| tool.outcome = Outcome::TimedOut { may_have_run: true }),
+        with(&|tool| tool.background = true),
         with(&|tool| tool.content = content_of("other")),
         with(&|tool| tool.content = Arc::from([Part { extras: extras.clone(), ..Part::text("done") }])),
         with(&|tool| tool.content = Arc::from([Part::text("do"), Part::text("ne")])),

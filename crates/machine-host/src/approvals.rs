@@ -81,7 +81,7 @@ impl Decision {
     /// The answer to one question, and the rule that it gives.
     pub(crate) fn of(self, call: CallId, digest: Digest) -> (Arc<Approved>, Option<Rule>) {
         match self {
-            Self::Once(approval) => (Arc::new(Approved { digest, approval }), None),
+            Self::Once(approval) => (Arc::new(Approved { digest, approval, rule: None }), None),
             Self::Rule(rule) => (granted_by(&rule, call, digest), Some(rule)),
         }
     }
@@ -90,7 +90,7 @@ impl Decision {
 /// The one place that knows by which rule a call was granted.
 fn granted_by(rule: &Rule, call: CallId, digest: Digest) -> Arc<Approved> {
     tracing::debug!(rule = &*rule.name, %call, "granted by a rule");
-    Arc::new(Approved { digest, approval: Approval::Granted })
+    Arc::new(Approved { digest, approval: Approval::Granted, rule: Some(rule.name.clone()) })
 }
 
 /// The rules that were given.

@@ -143,7 +143,7 @@ impl Waiters {
 
     fn receipt(&mut self, input: &InputId, receipt: &Receipt) {
         let answer = match receipt {
-            Receipt::Accepted | Receipt::Steered | Receipt::Taken(_) => return,
+            Receipt::Accepted | Receipt::Steered | Receipt::Held(_) | Receipt::Taken(_) => return,
             Receipt::TurnEnded(turn, _) => match self.ended.as_ref().filter(|end| end.turn == *turn) {
                 Some(end) => Ok(end.clone()),
                 None => return,

@@ -168,7 +168,7 @@ fn brackets(seen: &[Seen]) {
 /// What ran is never said not to have run (J05, V12).
 fn honest(seen: &[Seen], world: &World) {
     for seen in seen {
-        let Event::CallSettled { call, outcome } = &*seen.event else { continue };
+        let Event::CallSettled { call, outcome, .. } = &*seen.event else { continue };
         let unstarted = match outcome {
             Outcome::NotStarted { .. } | Outcome::Denied { .. } => true,
             Outcome::Cancelled { may_have_run } | Outcome::TimedOut { may_have_run } => !may_have_run,

@@ -8,7 +8,7 @@ use common::{Say, Script, check_record, echo, outcomes, quick, results, wait_for
 use machine_core::ask::{Approval, Gated, HookFailure, Proceed, Recovery, Remedy, Screened, StopVerdict};
 use machine_core::event::{DroppedBecause, EndReason, Event, MaintenanceEnd, TurnError};
 use machine_core::history::Edit;
-use machine_core::message::{Entry, Message, Origin, Part, text_content};
+use machine_core::message::{Entry, Origin, Part, text_content};
 use machine_core::outcome::{ErrorCode, Outcome, SkipCode, ToolResult};
 use machine_core::response::{Failure, ModelError};
 use machine_host::{
@@ -365,48 +365,29 @@ async fn c_h08_what_would_wait_for_itself_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c_h09_what_hooks_add_to_a_turn_has_a_budget_and_the_marker_names_the_hook() {
+async fn c_h09_what_is_cut_names_its_hook() {
     let says = |text: &'static str| {
         move |_: GateQuestion, _: Editor| async move {
-            let messages = vec![text_content(text)];
+            let messages = vec![text_content(text).into()];
             Ok(Gated::Proceed(Arc::new(Proceed { messages, ..Proceed::default() })))
         }
     };
     let stop = |_: machine_host::StopQuestion| async {
-        Ok(StopVerdict::Continue(Arc::from([text_content("go on")])))
+        Ok(StopVerdict::Continue(Arc::from([text_content("go on").into()])))
     };
-    let agent = Agent::builder()
-        .model(Script::default())
-        .session_start(|_: machine_host::SessionQuestion| async { Ok(vec!["ünd who are you?".into()]) })
-        .named("greets")
-        .gate(says("12345"))
-        .named("short")
-        .gate(says("äbcdefgh"))
-        .named("long")
-        .stop(stop)
-        .named("pushes")
-        .hook_text(10)
-        .config(|config| config.turn.stop_hook = 1)
-        .open()
-        .await
-        .unwrap();
-    let texts = |history: &machine_core::history::History| -> Vec<String> {
-        let users = history.iter().filter(|entry| matches!(entry.message, Message::User { .. }));
-        users.map(|entry| entry.message.text()).collect()
-    };
+    let builder = Agent::builder().model(Script::default());
+    let builder = builder.gate(says("12345")).named("short").gate(says("äbcdefgh")).named("long");
+    let builder = builder.stop(stop).named("pushes");
+    let limits =
+        |config: &mut machine_core::config::Config| (config.turn.hook_chars, config.turn.stop_hook) = (10, 1);
+    let (agent, mut events) = builder.config(limits).open_watched().await.unwrap();
     agent.prompt("a prompt is no hook").await.unwrap();
-    let first = texts(&agent.history().await.unwrap());
-    let expected = [
-        "ünd who ar\n[6 characters of the hook `greets` left out.]",
-        "a prompt is no hook",
-        "12345",
-        "äbcde\n[3 characters of the hook `long` left out.]",
-        "\n[5 characters of the hook `pushes` left out.]",
-        "\n[5 characters of the hook `short` left out.]",
-        "\n[8 characters of the hook `long` left out.]",
-    ];
-    assert_eq!(first, expected);
-    // Each turn has its own.
-    agent.prompt("again").await.unwrap();
-    assert_eq!(texts(&agent.history().await.unwrap())[8..10], [expected[2], expected[3]]);
+    let mut cut = Vec::new();
+    while let Some(seen) = events.try_next() {
+        if let Event::HookTextCut { hook, chars, kept } = &*seen.unwrap().event {
+            cut.push((hook.to_string(), *chars, *kept));
+        }
+    }
+    let right = [("long", 8, 5), ("pushes", 5, 0), ("short", 5, 0), ("long", 8, 0)];
+    assert_eq!(cut, right.map(|(hook, chars, kept)| (hook.to_owned(), chars, kept)));
 }

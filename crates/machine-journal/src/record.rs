@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: u32 = 1;
 
 /// The version of the rules: raised when the same inputs lead elsewhere than before (J06).
-pub const SEMANTICS: u32 = 1;
+pub const SEMANTICS: u32 = 2;
 
 /// One record. In a file, one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -216,7 +216,7 @@ fn c_j05_an_approval_is_asked_again_under_the_same_id_and_its_turn_goes_on() {
     assert_eq!(again, asked);
     let Question::Approve { digest, .. } = again.question else { unreachable!() };
     let approval = machine_core::ask::Approval::Granted;
-    let approved = Arc::new(machine_core::ask::Approved { digest, approval });
+    let approved = Arc::new(machine_core::ask::Approved { digest, approval, rule: None });
     session.feed(Input::Answer { ask: again.id, answer: Answer::Approve(approved) });
     session.answer("Execute", ok("done"));
     session.respond(&[]);

@@ -298,7 +298,7 @@ impl Host for Script {
         match &ask.question {
             Question::Approve { tool, digest, .. } => match self.approvals.get(&**tool) {
                 Some((after, approval)) => {
-                    let approved = Approved { digest: *digest, approval: approval.clone() };
+                    let approved = Approved { digest: *digest, approval: approval.clone(), rule: None };
                     vec![answer(*after, id, Answer::Approve(Arc::new(approved)))]
                 }
                 None => Vec::new(),

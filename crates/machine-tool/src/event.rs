@@ -10,7 +10,7 @@ use machine_core::ask::{
 use machine_core::event::Event as Report;
 use machine_core::machine::Kind;
 use machine_core::message::Content;
-use machine_core::outcome::{Outcome, Settlement, SkipCode, ToolResult};
+use machine_core::outcome::{Settlement, SkipCode, ToolResult};
 use serde::{Deserialize, Serialize};
 
 /// What happens to a call.
@@ -19,7 +19,12 @@ pub enum Event {
     /// `Prepare` was answered.
     Prepared(Prepared),
     /// `Approve` was answered.
-    Approved(Approval),
+    Approved {
+        /// How.
+        approval: Approval,
+        /// The rule that decided; none if it was a person (C16).
+        rule: Option<Text>,
+    },
     /// The batch lets it start (B04).
     Start,
     /// The batch, or a policy, answers it unstarted.
@@ -46,6 +51,13 @@ pub enum Event {
     Cancel(Arc<Cause>),
     /// Its turn is aborted (X03).
     Abort(Arc<Cause>),
+    /// A prompt joined its turn (C14).
+    Steered,
+    /// Its turn begins to wait for it (C15).
+    Awaited {
+        /// Wall time, milliseconds.
+        now: u64,
+    },
     /// It is stopped again, by its turn or by the session's close: no grace (X04).
     Hurry,
     /// The process that ran it is gone (J05). `left`: its execution may have left that process.
@@ -61,7 +73,7 @@ impl Kind for Event {
     fn kind(&self) -> &'static str {
         match self {
             Self::Prepared(_) => "Prepared",
-            Self::Approved(_) => "Approved",
+            Self::Approved { .. } => "Approved",
             Self::Start => "Start",
             Self::Skip(_) => "Skip",
             Self::Executed(_) => "Executed",
@@ -75,6 +87,8 @@ impl Kind for Event {
             Self::GraceOver => "GraceOver",
             Self::Cancel(_) => "Cancel",
             Self::Abort(_) => "Abort",
+            Self::Steered => "Steered",
+            Self::Awaited { .. } => "Awaited",
             Self::Hurry => "Hurry",
             Self::Crash { .. } => "Crash",
             Self::Fault => "Fault",
@@ -98,18 +112,30 @@ pub enum Signal {
     /// It wants to start.
     Enqueue,
     /// It is answered, once (V13).
-    Answered(Settlement),
+    Answered {
+        /// How.
+        settlement: Settlement,
+        /// Whether that is an acknowledgement (C08).
+        background: bool,
+    },
+    /// Its failure is fatal, by its own word (C09).
+    Fatal,
     /// It is answered and works on in the background; whether it keeps its accesses (B07).
     Detached {
         /// Keep them.
         keep_access: bool,
+        /// What it is answered with (A25).
+        told: Settlement,
     },
     /// It is answered and does not stop; it keeps slot and accesses (B07).
-    Deaf,
+    Deaf {
+        /// What it is answered with (A25).
+        told: Settlement,
+    },
     /// Its background work ended; told once (A20).
     BackgroundEnded(Settlement),
     /// What came after the engine had answered it (X06).
-    Late(Outcome),
+    Late(Settlement),
     /// Its work is over, once.
     Ended,
     /// Tell the host.
@@ -126,6 +152,10 @@ pub struct Ctx<'c> {
     pub grace_ms: u64,
     /// How many characters of output pieces are kept (V15).
     pub output_chars: usize,
+    /// How many characters of a progress text are shown (C07).
+    pub progress_chars: usize,
+    /// Whether a prompt that joined the turn waits for its next step (C14).
+    pub steered: bool,
 }
 
 impl Ctx<'_> {

@@ -8,6 +8,7 @@
 //! | [`state`] | states, superstates, and what lives in them |
 //! | [`event`] | what happens to a call, and what it signals |
 //! | `rows` | one row per transition |
+//! | `settlements` | how a call is answered |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ extern crate alloc;
 
 pub mod event;
 mod rows;
+mod settlements;
 pub mod state;
 
 pub use event::{Ctx, Event, Signal};

@@ -1,18 +1,23 @@
 //! One row per transition. The chart and the state × event table made from it are in `docs/charts/call.*`.
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::mem::take;
 
+use machine_core::Text;
 use machine_core::ask::{
-    Approval, Cause, Executed, HookError, Plan, Prepared, Question, Subject, Timer, WithdrawnBecause,
+    Approval, By, Cause, Executed, HookError, Plan, Prepared, Question, Subject, Timer, WithdrawnBecause,
 };
 use machine_core::digest::Digest;
 use machine_core::event::Event as Report;
 use machine_core::machine::Machine;
-use machine_core::outcome::{ErrorCode, Outcome as Status, Settlement, SkipCode, ToolResult};
+use machine_core::outcome::{Outcome as Status, Settlement, SkipCode, ToolResult};
 use statig::Outcome::{self, Handled, Super, Transition};
 use statig::blocking as sm;
 
 use crate::event::{Ctx, Event, Signal};
+use crate::settlements::{
+    at_turn_end, cancelled, ended, finalized, hook_failed, refused, steered, stopped_with, unapproved,
+};
 use crate::state::{Call, Parent, Run, State, Stop, aborted, withheld};
 
 impl sm::IntoStateMachine for Call {
@@ -30,16 +35,20 @@ impl sm::State<Call> for State {
     #[rustfmt::skip] // one row per transition
     fn call_handler(&mut self, call: &mut Call, event: &Event, ctx: &mut Ctx<'_>) -> Outcome<State> {
         match (self, event) {
+            // The prompt that joined the turn came first (C14).
+            (State::Preparing, Event::Prepared(Prepared::Ready(plan))) if plan.cut_by_steer && ctx.steered => refuse(ctx, steered()),
             (State::Preparing, Event::Prepared(Prepared::Ready(plan))) if plan.approval => planned(ctx, plan, State::Authorizing(plan.clone())),
             (State::Preparing, Event::Prepared(Prepared::Ready(plan))) => planned(ctx, plan, State::Queued(plan.clone())),
             (State::Preparing, Event::Prepared(refusal)) => refuse(ctx, refused(refusal)),
             (State::Preparing, Event::HookFailed(error)) => refuse(reporting(ctx, "Prepare", error), hook_failed(error)),
 
-            (State::Authorizing(plan), Event::Approved(Approval::Granted)) => { answered(ctx, call, &Approval::Granted); Transition(State::Queued(plan.clone())) },
-            (State::Authorizing(_), Event::Approved(no)) => refuse(answered(ctx, call, no), unapproved(no)),
+            (State::Authorizing(plan), Event::Approved { approval: yes @ Approval::Granted, rule }) => { answered(ctx, call, yes, rule); Transition(State::Queued(plan.clone())) },
+            (State::Authorizing(_), Event::Approved { approval: no, rule }) => refuse(answered(ctx, call, no, rule), unapproved(no)),
             (State::Authorizing(_), Event::HookFailed(error)) => refuse(reporting(ctx, "Approve", error), hook_failed(error)),
             // A question to a person outlives the process that asked it (J05).
             (State::Authorizing(_), Event::Crash { .. }) => Handled,
+
+            (State::Authorizing(plan) | State::Queued(plan), Event::Steered) if plan.cut_by_steer => refuse(ctx, steered()),
 
             (State::Queued(plan), Event::Start) => { starting(ctx, call, plan); Transition(State::Attached(Run::of(plan))) },
 
@@ -48,6 +57,7 @@ impl sm::State<Call> for State {
             (State::Attached(run), Event::Detached(ack)) => background(ctx, take(run), ack),
             (State::Attached(run), Event::TimeUp) => Transition(State::Cancelling { run: take(run), stop: Stop::TimedOut }),
             (State::Attached(run), Event::Abort(cause) | Event::Cancel(cause)) => Transition(State::Cancelling { run: take(run), stop: Stop::Cancelled(cause.clone()) }),
+            (State::Attached(run), Event::Steered) if run.plan.cut_by_steer => Transition(State::Cancelling { run: take(run), stop: Stop::Cancelled(Cause::by(By::Steer)) }),
 
             (State::Cancelling { stop, .. }, Event::Executed(Executed::Done(result))) if !result.is_error => conclude(ctx, Settlement::of(result), true, stop.cause()),
             (State::Cancelling { run, stop }, Event::Executed(end)) => conclude(ctx, stopped_with(take(run), stop, end), true, stop.cause()),
@@ -64,10 +74,12 @@ impl sm::State<Call> for State {
 
             (State::Working(run), Event::TimeUp) => Transition(State::Stopping { run: take(run), stop: Stop::TimedOut }),
             (State::Working(run), Event::Cancel(cause)) => Transition(State::Stopping { run: take(run), stop: Stop::Cancelled(cause.clone()) }),
+            // The first time counts: a turn waits once for a call.
+            (State::Working(Run { awaited: awaited @ None, .. }), Event::Awaited { now }) => { *awaited = Some(*now); Handled }
             (State::Working(_), Event::Executed(end)) => finish(ctx, ended(end), false),
             (State::Working(run) | State::Stopping { run, .. }, Event::Output(parts)) => { run.keep(parts, ctx); Handled }
 
-            (State::Stopping { .. }, Event::Executed(Executed::Done(result))) if !result.is_error => finish(ctx, Settlement::of(result), true),
+            (State::Stopping { stop, .. }, Event::Executed(Executed::Done(result))) if !result.is_error => finish(ctx, Settlement { cause: stop.cause(), ..Settlement::of(result) }, true),
             (State::Stopping { run, stop }, Event::Executed(end)) => finish(ctx, stopped_with(take(run), stop, end), true),
             (State::Stopping { run, stop }, Event::GraceOver | Event::Hurry) => killed(ctx, take(run), stop),
 
@@ -78,7 +90,7 @@ impl sm::State<Call> for State {
             (State::Ending { .. }, Event::Progress(_)) => ignored(event),
 
             (State::Deaf, Event::Executed(Executed::Nothing)) => Transition(State::Settled), // it obeyed, late
-            (State::Deaf, Event::Executed(end)) => { ctx.send(Signal::Late(ended(end).outcome)); Transition(State::Settled) }
+            (State::Deaf, Event::Executed(end)) => late(ctx, end),
             (State::Deaf, Event::Lost | Event::Crash { .. } | Event::Fault) => Transition(State::Settled),
 
             (State::Settled, event) => ignored(event),
@@ -130,10 +142,7 @@ impl sm::State<Call> for State {
                 }
                 ask_finalize(ctx, call, settlement);
             }
-            State::Deaf => {
-                disarm(ctx, Timer::Grace(id));
-                ctx.send(Signal::Deaf);
-            }
+            State::Deaf => disarm(ctx, Timer::Grace(id)),
             State::Settled => {
                 withdraw_questions(ctx, call);
                 ctx.send(Signal::Withdraw(Subject::Finalize(id), WithdrawnBecause::Obsolete));
@@ -175,7 +184,7 @@ impl sm::Superstate<Call> for Parent<'_> {
             (Parent::Detached, Event::Lost | Event::Crash { .. }) => told(ctx, Settlement::bare(Status::Unknown)),
             (Parent::Detached, Event::Fault) => Transition(State::Settled),
 
-            (Parent::Running(_) | Parent::Detached, Event::Progress(text)) => { ctx.send(Signal::Report(Report::Progress { call: call.id, text: text.clone() })); Handled }
+            (Parent::Running(_) | Parent::Detached, Event::Progress(text)) => { progress(ctx, call, text); Handled }
 
             (Parent::Open | Parent::Lingering, event) => ignored(event),
             _ => Super,
@@ -208,7 +217,8 @@ pub fn answer(call: Call, settlement: Settlement, ctx: &mut Ctx<'_>) -> Machine<
 /// The root level: every event, named, so that a new one does not compile until someone decided.
 fn ignored(event: &Event) -> Outcome<State> {
     match event {
-        Event::Prepared(_) | Event::Approved(_) | Event::Start | Event::Skip(_) => Super,
+        Event::Prepared(_) | Event::Approved { .. } | Event::Start | Event::Skip(_) => Super,
+        Event::Steered | Event::Awaited { .. } => Super,
         Event::Executed(_) | Event::Lost | Event::Output(_) | Event::Progress(_) | Event::Detached(_) => {
             Super
         }
@@ -219,7 +229,9 @@ fn ignored(event: &Event) -> Outcome<State> {
 
 /// Answered and ended.
 fn settle(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
-    ctx.send(Signal::Answered(settlement));
+    let fatal = settlement.is_fatal();
+    ctx.send(Signal::Answered { settlement, background: false });
+    warn(ctx, fatal);
     Transition(State::Settled)
 }
 
@@ -231,10 +243,18 @@ fn conclude(
     stopped: Option<Arc<Cause>>,
 ) -> Outcome<State> {
     if ctx.finalize {
+        warn(ctx, settlement.is_fatal());
         let settlement = if ran { settlement.without_output() } else { settlement };
         return Transition(State::Finalizing { settlement, ran, stopped });
     }
     settle(ctx, settlement)
+}
+
+/// A fatal failure is told as soon as it is known, so that no sibling starts meanwhile (C09).
+fn warn(ctx: &mut Ctx<'_>, fatal: bool) {
+    if fatal {
+        ctx.send(Signal::Fatal);
+    }
 }
 
 /// Answered without ever running.
@@ -255,22 +275,44 @@ fn planned(ctx: &mut Ctx<'_>, plan: &Plan, next: State) -> Outcome<State> {
 /// finalizer nobody rewrote the output, so it stays withheld (X10).
 fn deaf(ctx: &mut Ctx<'_>, run: Run, stop: &Stop) -> Outcome<State> {
     let settlement = if ctx.finalize { stop.settlement() } else { run.stopped(stop) };
-    ctx.send(Signal::Answered(settlement));
+    ctx.send(Signal::Answered { settlement: settlement.clone(), background: false });
+    ctx.send(Signal::Deaf { told: settlement });
     Transition(State::Deaf)
 }
 
 /// The same for a detached call: it is told, once.
 fn killed(ctx: &mut Ctx<'_>, run: Run, stop: &Stop) -> Outcome<State> {
     let settlement = if ctx.finalize { stop.settlement() } else { run.stopped(stop) };
-    ctx.send(Signal::BackgroundEnded(settlement));
+    ctx.send(Signal::BackgroundEnded(settlement.clone()));
+    ctx.send(Signal::Deaf { told: settlement });
     Transition(State::Deaf)
 }
 
 fn background(ctx: &mut Ctx<'_>, run: Run, ack: &machine_core::message::Content) -> Outcome<State> {
-    let result = ToolResult { output: ack.to_vec(), ..ToolResult::default() };
-    ctx.send(Signal::Answered(Settlement::of(&Arc::new(result))));
-    ctx.send(Signal::Detached { keep_access: run.plan.keep_access });
+    let note = at_turn_end(run.plan.at_turn_end);
+    let told = Settlement::of(&Arc::new(ToolResult { output: ack.to_vec(), note, ..ToolResult::default() }));
+    ctx.send(Signal::Answered { settlement: told.clone(), background: true });
+    ctx.send(Signal::Detached { keep_access: run.plan.keep_access, told });
     Transition(State::Working(run))
+}
+
+/// It ended after the engine had answered it (X06). With a finalizer nobody rewrote its output.
+fn late(ctx: &mut Ctx<'_>, end: &Executed) -> Outcome<State> {
+    let settlement = ended(end);
+    let settlement = if ctx.finalize { settlement.without_output() } else { settlement };
+    ctx.send(Signal::Late(settlement));
+    Transition(State::Settled)
+}
+
+/// Live, and no longer than allowed (C07).
+fn progress(ctx: &mut Ctx<'_>, call: &Call, text: &Text) {
+    let text = match text.char_indices().nth(ctx.progress_chars) {
+        None => text.clone(),
+        Some(_) => {
+            text.chars().take(ctx.progress_chars.saturating_sub(1)).chain(['…']).collect::<String>().into()
+        }
+    };
+    ctx.send(Signal::Report(Report::Progress { call: call.id, text }));
 }
 
 /// A detached call's work is over. A grace that runs goes on.
@@ -284,67 +326,6 @@ fn finish(ctx: &mut Ctx<'_>, settlement: Settlement, stopped: bool) -> Outcome<S
 fn told(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
     ctx.send(Signal::BackgroundEnded(settlement));
     Transition(State::Settled)
-}
-
-fn refused(refusal: &Prepared) -> Settlement {
-    match refusal {
-        Prepared::UnknownTool(why) => {
-            Settlement::explained(Status::error(ErrorCode::UnknownTool), why.clone())
-        }
-        Prepared::InvalidArguments(why) => {
-            Settlement::explained(Status::error(ErrorCode::InvalidArguments), why.clone())
-        }
-        Prepared::Denied(reason) => Settlement::bare(Status::Denied { reason: reason.clone() }),
-        Prepared::Skipped(why) => Settlement::explained(Status::skipped(SkipCode::Hook), why.clone()),
-        Prepared::Answered(result) => Settlement::of(result),
-        Prepared::Ready(_) => unreachable!("C02: a call that is ready is not refused"),
-    }
-}
-
-fn hook_failed(error: &HookError) -> Settlement {
-    Settlement::explained(Status::error(ErrorCode::HookFailed), error.message.clone())
-}
-
-fn unapproved(approval: &Approval) -> Settlement {
-    Settlement::bare(match approval {
-        Approval::Denied(reason) => Status::Denied { reason: reason.clone() },
-        Approval::Expired => Status::skipped(SkipCode::ApprovalExpired),
-        Approval::Granted => unreachable!("C04: a call that is approved is not refused"),
-    })
-}
-
-fn ended(end: &Executed) -> Settlement {
-    match end {
-        Executed::Done(result) => Settlement::of(result),
-        Executed::Panicked(why) => Settlement::explained(Status::error(ErrorCode::Panicked), why.clone()),
-        Executed::Malformed(why) => {
-            Settlement::explained(Status::error(ErrorCode::MalformedResult), why.clone())
-        }
-        Executed::Nothing => Settlement::bare(Status::error(ErrorCode::NoResult)),
-    }
-}
-
-/// An error that comes back after a stop says nothing about the stop: the engine's own state decides (X08). Its
-/// text is kept as output.
-fn stopped_with(mut run: Run, stop: &Stop, end: &Executed) -> Settlement {
-    if let Some(result) = ended(end).result {
-        run.output.extend(result.output.iter().cloned());
-    }
-    run.stopped(stop)
-}
-
-/// The outcome stays; the finalizer may set a stop, not remove one (C11).
-fn finalized(settlement: &Settlement, result: &Arc<ToolResult>) -> Settlement {
-    let kept = settlement.result.as_ref().and_then(|before| before.stop_turn.clone());
-    let result = match (&result.stop_turn, kept) {
-        (None, Some(reason)) => Arc::new(ToolResult { stop_turn: Some(reason), ..(**result).clone() }),
-        _ => result.clone(),
-    };
-    Settlement { outcome: settlement.outcome.clone(), result: Some(result), cause: settlement.cause.clone() }
-}
-
-fn cancelled(may_have_run: bool, cause: &Arc<Cause>) -> Settlement {
-    Settlement { outcome: Status::Cancelled { may_have_run }, result: None, cause: Some(cause.clone()) }
 }
 
 fn withdraw_questions(ctx: &mut Ctx<'_>, call: &Call) {
@@ -386,8 +367,14 @@ fn reporting<'a, 'c>(
 }
 
 /// An approval was answered: told before what follows from it.
-fn answered<'a, 'c>(ctx: &'a mut Ctx<'c>, call: &Call, approval: &Approval) -> &'a mut Ctx<'c> {
-    ctx.send(Signal::Report(Report::ApprovalAnswered { call: call.id, approval: approval.clone() }));
+fn answered<'a, 'c>(
+    ctx: &'a mut Ctx<'c>,
+    call: &Call,
+    approval: &Approval,
+    rule: &Option<Text>,
+) -> &'a mut Ctx<'c> {
+    let (approval, rule) = (approval.clone(), rule.clone());
+    ctx.send(Signal::Report(Report::ApprovalAnswered { call: call.id, approval, rule }));
     ctx
 }
 

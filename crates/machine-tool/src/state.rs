@@ -3,7 +3,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use machine_core::Text;
-use machine_core::ask::{Cause, Plan};
+use machine_core::ask::{AtTurnEnd, Cause, Plan};
 use machine_core::ids::CallId;
 use machine_core::machine::Path;
 use machine_core::message::{Body, Content, Part};
@@ -32,6 +32,12 @@ pub struct Run {
     pub output: Vec<Part>,
     /// Characters in it.
     pub chars: usize,
+    /// Whether some of it was left out (V15).
+    #[serde(default)]
+    pub cut: bool,
+    /// Since when its turn waits for it; milliseconds, wall time (C15).
+    #[serde(default)]
+    pub awaited: Option<u64>,
 }
 
 /// Why an execution is being stopped.
@@ -132,6 +138,19 @@ impl State {
         matches!(self, Self::Working(_) | Self::Stopping { .. } | Self::Ending { .. })
     }
 
+    /// How long the turn may wait for it before it ends, in milliseconds; 0 = not at all (C15).
+    pub fn wait_ms(&self, now: u64) -> u64 {
+        match self {
+            Self::Working(run) => run.wait_ms(now),
+            _ => 0,
+        }
+    }
+
+    /// Whether the end of its turn cancels it (C15).
+    pub fn ends_with_turn(&self) -> bool {
+        matches!(self, Self::Working(run) if run.plan.at_turn_end == AtTurnEnd::Cancel)
+    }
+
     /// Whether `cancel_call` has something to stop.
     pub fn is_cancellable(&self) -> bool {
         match self {
@@ -166,6 +185,7 @@ impl Run {
                 Body::Text(text) => {
                     let kept = text.char_indices().nth(room).map_or(&**text, |(end, _)| &text[..end]);
                     self.chars += kept.chars().count();
+                    self.cut |= kept.len() < text.len();
                     if !kept.is_empty() {
                         self.output.push(Part::text(kept));
                     }
@@ -174,16 +194,23 @@ impl Run {
                     self.chars += 1;
                     self.output.push(part.clone());
                 }
-                _ => {}
+                _ => self.cut = true,
             }
         }
     }
 
+    /// How long its turn waits for it from now on, in milliseconds (C15).
+    fn wait_ms(&self, now: u64) -> u64 {
+        let AtTurnEnd::Wait { ms } = self.plan.at_turn_end else { return 0 };
+        let over = self.awaited.map_or(0, |since| now.saturating_sub(since));
+        ms.saturating_sub(over)
+    }
+
     /// What a stopped execution is answered with: its outcome and the output it had by then (X10).
     pub(crate) fn stopped(self, stop: &Stop) -> Settlement {
-        let output = self.output;
+        let (output, truncated) = (self.output, self.cut);
         let result = (!output.is_empty())
-            .then(|| Arc::new(ToolResult { is_error: true, output, ..ToolResult::default() }));
+            .then(|| Arc::new(ToolResult { is_error: true, output, truncated, ..ToolResult::default() }));
         Settlement { result, ..stop.settlement() }
     }
 }

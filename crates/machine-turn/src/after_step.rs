@@ -18,6 +18,8 @@ pub(crate) enum Next {
     Step,
     /// The last step, without tools (T12).
     Close,
+    /// Background calls are waited for, so many milliseconds (C15).
+    Wait(u64),
     /// The stop hook is asked.
     Consult,
     /// The end.
@@ -43,6 +45,7 @@ impl Turn {
             (Then::GoOn, _) => Next::Step,
             (Then::Final, _) if at_limit => self.completed(None),
             (Then::Final, Pending { outside: true, .. } | Pending { inside: true, .. }) => Next::Step,
+            (Then::Final, Pending { wait_ms: ms @ 1.., .. }) if !consulted && !self.waited => Next::Wait(ms),
             (Then::Final, _) if config.ask.stop && !consulted => Next::Consult,
             (Then::Final, _) => self.completed(None),
         }

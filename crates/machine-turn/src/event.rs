@@ -6,7 +6,7 @@ use machine_core::Text;
 use machine_core::ask::{Cause, Gated, HookError, Question, Recovery, StopVerdict, Subject};
 use machine_core::config::Config;
 use machine_core::drain::Pending;
-use machine_core::event::{Event as Report, TurnEnd};
+use machine_core::event::{Event as Report, TurnEnd, TurnError};
 use machine_core::ids::{AttemptId, CallId};
 use machine_core::machine::Kind;
 use machine_core::message::{Content, Said};
@@ -39,8 +39,14 @@ pub enum Event {
     },
     /// A call of the batch repeats itself too often: the turn ends when the batch is over (T19).
     Repeated,
+    /// A call of the batch failed fatally (C09).
+    FatalCall(Arc<TurnError>),
     /// What waits, in answer to [`Signal::Look`].
     Pending(Pending),
+    /// Something came while it waits for background calls, or there is none left (C15).
+    Stirred,
+    /// The time to wait for background calls is up (C15).
+    WaitOver,
     /// `Stop` was answered.
     Stopped(StopVerdict),
     /// The hook behind the open question failed (H02).
@@ -70,6 +76,9 @@ impl Kind for Event {
             Self::BackoffOver => "BackoffOver",
             Self::BatchDone { .. } => "BatchDone",
             Self::Repeated => "Repeated",
+            Self::FatalCall(_) => "FatalCall",
+            Self::Stirred => "Stirred",
+            Self::WaitOver => "WaitOver",
             Self::Pending(_) => "Pending",
             Self::Stopped(_) => "Stopped",
             Self::HookFailed(_) => "HookFailed",
@@ -102,6 +111,11 @@ pub enum Signal {
     Look,
     /// Put what waits into history (T14).
     Drain,
+    /// Wait for background calls, so long at most (C15).
+    Wait {
+        /// In milliseconds.
+        ms: u64,
+    },
     /// Messages of the stop hook, for the next-step lane.
     Continue(Vec<Said>),
     /// Stop the batch (X03).

@@ -56,8 +56,11 @@ impl sm::State<Turn> for State {
 
             (State::Backoff(_), Event::BackoffOver) => turn.request_again(ctx),
 
+            // The batch is answered first; whatever waits, the turn fails then (C09).
+            (State::Running(then), Event::FatalCall(error)) => { *then = Then::End(EndReason::Failed(error.clone())); Handled }
+            (State::Running(Then::End(reason @ EndReason::Failed(_))), Event::BatchDone { .. }) => turn.end(ctx, reason.clone()),
             (State::Running(then), Event::BatchDone { stopped_by }) => turn.step_done(ctx, then.clone(), stopped_by.clone()),
-            (State::Running(then), Event::Repeated) => { *then = Then::End(EndReason::RepeatLimit); Handled }
+            (State::Running(then @ (Then::GoOn | Then::Final)), Event::Repeated) => { *then = Then::End(EndReason::RepeatLimit); Handled }
             (State::Running(_), Event::Abort(cause)) => { ctx.send(Signal::AbortCalls(cause.clone())); Transition(State::Aborting(EndReason::Aborted(cause.clone()))) }
             (State::Running(_), Event::Crash { waiting: true }) => Handled,
             (State::Running(_), Event::Crash { waiting: false }) => Transition(State::Aborting(EndReason::Interrupted)),
@@ -69,6 +72,11 @@ impl sm::State<Turn> for State {
             (State::Aborting(_), Event::Fault(why)) => Transition(State::Aborting(faulted(why))),
 
             (State::Draining { then, stopped_by, consulted }, Event::Pending(pending)) => turn.go_on(ctx, then, stopped_by.as_ref(), *consulted, *pending),
+
+            (State::Waiting { .. }, Event::Stirred) => turn.stirred(),
+            (State::Waiting { .. }, Event::WaitOver) => turn.wait_over(),
+            (State::Waiting { .. }, Event::Abort(cause)) => turn.aborted(ctx, cause),
+            (State::Waiting { .. }, Event::Crash { .. }) => turn.end(ctx, EndReason::Interrupted),
 
             (State::Stopping, Event::Stopped(StopVerdict::End)) => turn.look_again(),
             (State::Stopping, Event::Stopped(StopVerdict::Continue(messages))) => turn.continued(ctx, messages),
@@ -95,6 +103,7 @@ impl sm::State<Turn> for State {
                 ctx.send(Signal::Ask(Question::Recover { attempt, error, tried }));
             }
             State::Draining { .. } => ctx.send(Signal::Look),
+            State::Waiting { ms } => ctx.send(Signal::Wait { ms: *ms }),
             State::Stopping => {
                 ctx.send(Signal::Ask(Question::Stop { turn: turn.id, continued: turn.continued }))
             }
@@ -110,6 +119,7 @@ impl sm::State<Turn> for State {
             State::Gating => ctx.send(Signal::Withdraw(Subject::Gate(turn.step_id()))),
             State::Recovering { .. } => ctx.send(Signal::Withdraw(Subject::Recover(turn.attempt_id()))),
             State::Backoff(_) => ctx.send(Signal::Withdraw(Subject::Timer(Timer::Backoff(turn.step_id())))),
+            State::Waiting { .. } => ctx.send(Signal::Withdraw(Subject::Timer(Timer::TurnWait(turn.id)))),
             State::Stopping => ctx.send(Signal::Withdraw(Subject::Stop(turn.id))),
             State::Requesting(_) | State::Receiving(_) | State::Running(_) => {}
             State::Aborting(_) | State::Draining { .. } | State::Ended(_) => {}
@@ -121,7 +131,7 @@ impl sm::State<Turn> for State {
             State::Requesting(attempt) | State::Receiving(attempt) => Some(Parent::Streaming(attempt)),
             State::Running(_) | State::Aborting(_) => Some(Parent::Acting),
             State::Gating | State::Recovering { .. } | State::Backoff(_) => Some(Parent::Active),
-            State::Draining { .. } | State::Stopping => Some(Parent::Active),
+            State::Draining { .. } | State::Waiting { .. } | State::Stopping => Some(Parent::Active),
             State::Ended(_) => None,
         }
     }
@@ -167,7 +177,8 @@ fn ignored(event: &Event) -> Outcome<State> {
     match event {
         Event::Gated(_) | Event::Model(_) | Event::Finished(_) | Event::Failed(_) | Event::IdleOver => Super,
         Event::Recovered(_) | Event::BackoffOver | Event::BatchDone { .. } | Event::Pending(_) => Super,
-        Event::Repeated | Event::Stopped(_) | Event::HookFailed(_) | Event::Abort(_) | Event::Hurry => Super,
+        Event::Repeated | Event::FatalCall(_) | Event::Stirred | Event::WaitOver => Super,
+        Event::Stopped(_) | Event::HookFailed(_) | Event::Abort(_) | Event::Hurry => Super,
         Event::Crash { .. } | Event::Fault(_) => Super,
     }
 }

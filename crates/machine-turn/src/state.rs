@@ -43,6 +43,8 @@ pub struct Turn {
     pub truncated_in_row: u32,
     /// Continuations of the stop hook since the last input from outside (T16).
     pub continued: u32,
+    /// Whether the time to wait for background calls is up, in this step (C15).
+    pub waited: bool,
     /// What was tried in this step.
     pub tries: Tries,
 }
@@ -121,6 +123,11 @@ pub enum State {
         /// Whether the stop hook has spoken.
         consulted: bool,
     },
+    /// The model is done; background calls are waited for, so long at most (C15).
+    Waiting {
+        /// In milliseconds.
+        ms: u64,
+    },
     /// The stop hook is asked (T15).
     Stopping,
     /// Over, like this.
@@ -148,6 +155,7 @@ impl Path for State {
             Self::Running(_) => &["Active", "Acting", "Running"],
             Self::Aborting(_) => &["Active", "Acting", "Aborting"],
             Self::Draining { .. } => &["Active", "Draining"],
+            Self::Waiting { .. } => &["Active", "Waiting"],
             Self::Stopping => &["Active", "Stopping"],
             Self::Ended(_) => &["Ended"],
         }
@@ -171,6 +179,7 @@ impl Turn {
             truncated: false,
             truncated_in_row: 0,
             continued: 0,
+            waited: false,
             tries: Tries::default(),
         }
     }

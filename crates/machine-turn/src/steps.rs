@@ -25,6 +25,7 @@ impl Turn {
     pub(crate) fn begin_step(&mut self, ctx: &mut Ctx<'_>) -> Outcome<State> {
         self.step += 1;
         self.tries = Tries::default();
+        self.waited = false;
         self.head = Head::of(&ctx.config.request);
         if let Some(with) = &self.for_turn {
             self.head.overlay(with);
@@ -141,6 +142,7 @@ impl Turn {
     ) -> Outcome<State> {
         match self.after_step(then, stopped_by, consulted, pending, ctx.config) {
             Next::End(reason) => self.end(ctx, reason),
+            Next::Wait(ms) => Transition(State::Waiting { ms }),
             Next::Consult => Transition(State::Stopping),
             Next::Close => {
                 self.closing = true;
@@ -175,6 +177,17 @@ impl Turn {
         self.continued += 1;
         ctx.send(Signal::Continue(messages));
         self.look_again()
+    }
+
+    /// Looks again at what waits, after a wait for background calls.
+    pub(crate) fn stirred(&mut self) -> Outcome<State> {
+        Transition(State::Draining { then: Then::Final, stopped_by: None, consulted: false })
+    }
+
+    /// The time is up: they go on in the background (C15).
+    pub(crate) fn wait_over(&mut self) -> Outcome<State> {
+        self.waited = true;
+        self.stirred()
     }
 
     /// What waits is looked at again after the stop hook, in the same `handle` (T15).
@@ -244,7 +257,7 @@ impl Turn {
             ctx.send(Signal::Marker);
         }
         let Self { id: turn, responses: steps, usage, truncated, .. } = *self;
-        Transition(State::Ended(TurnEnd { turn, reason, steps, usage, truncated }))
+        Transition(State::Ended(TurnEnd { turn, reason, steps, usage, truncated, returned: Vec::new() }))
     }
 
     fn close_step(&mut self, ctx: &mut Ctx<'_>, sealed: Option<Sealed>) {

@@ -36,9 +36,11 @@ impl Case {
     fn all() -> Vec<Self> {
         let mut all = vec![];
         for last in [Last::Calls, Last::Final, Last::Filtered] {
-            for bits in 0..256u32 {
+            for bits in 0..512u32 {
                 let bit = |n: u32| bits & (1 << n) != 0;
-                let pending = Pending { paused: bit(0), steered: bit(1), outside: bit(2), inside: bit(3) };
+                let wait_ms = if bit(8) { 50 } else { 0 };
+                let pending =
+                    Pending { paused: bit(0), steered: bit(1), outside: bit(2), inside: bit(3), wait_ms };
                 let case = Self {
                     last,
                     stopped: bit(4),
@@ -86,6 +88,7 @@ impl Case {
         match turn.leaf() {
             "Requesting" => "step".into(),
             "Stopping" => "consult".into(),
+            "Waiting" => "wait".into(),
             _ => doing(&turn),
         }
     }
@@ -94,7 +97,7 @@ impl Case {
     fn wanted(&self) -> &'static str {
         let done = if self.truncated { "max_tokens" } else { "completed" };
         let stopped = if self.truncated { "max_tokens" } else { "stopped by 1.1.1.0: enough" };
-        let Pending { paused, steered, outside, inside } = self.pending;
+        let Pending { paused, steered, outside, inside, wait_ms } = self.pending;
         match self.last {
             Last::Calls if paused => "paused",
             Last::Final if paused => done,
@@ -105,6 +108,7 @@ impl Case {
             Last::Calls => "step",
             Last::Final if self.at_limit => done,
             Last::Final if outside || inside => "step",
+            Last::Final if wait_ms > 0 => "wait",
             Last::Final if self.stop_hook => "consult",
             Last::Final => done,
         }
@@ -136,6 +140,7 @@ fn c_t13_named_rows() {
     let steered = Pending { steered: true, ..none };
     let outside = Pending { outside: true, ..none };
     let inside = Pending { inside: true, ..none };
+    let waits = Pending { wait_ms: 50, ..none };
     let rows = [
         ("calls", with(&plain, none)),
         ("calls, paused", with(&plain, paused)),
@@ -149,6 +154,7 @@ fn c_t13_named_rows() {
         ("calls, at the limit, steered", with(&Case { at_limit: true, ..plain.clone() }, steered)),
         ("answer", with(&Case { stop_hook: false, ..answer.clone() }, none)),
         ("answer, stop hook", with(&answer, none)),
+        ("answer, stop hook, background call", with(&answer, waits)),
         ("answer, paused", with(&answer, paused)),
         (
             "answer, truncated before",
@@ -171,6 +177,7 @@ fn c_t13_named_rows() {
         calls, at the limit, steered: step
         answer: completed
         answer, stop hook: consult
+        answer, stop hook, background call: wait
         answer, paused: completed
         answer, truncated before: max_tokens
         answer, notified: step

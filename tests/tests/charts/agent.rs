@@ -37,6 +37,7 @@ every!(events: Event {
     Event::TurnEnded(_) => "TurnEnded",
     Event::Lingers { .. } => "Lingers",
     Event::BackgroundEnded { .. } => "BackgroundEnded",
+    Event::LateResult { .. } => "LateResult",
     Event::CallEnded(_) => "CallEnded",
     Event::Crash { .. } => "Crash",
     Event::Fault { .. } => "Fault",

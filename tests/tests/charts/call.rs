@@ -17,7 +17,7 @@ every!(states: State {
 
 every!(events: Event {
     Event::Prepared(_) => "Prepared",
-    Event::Approved(_) => "Approved",
+    Event::Approved { .. } => "Approved",
     Event::Start => "Start",
     Event::Skip(_) => "Skip",
     Event::Executed(_) => "Executed",
@@ -31,6 +31,8 @@ every!(events: Event {
     Event::GraceOver => "GraceOver",
     Event::Cancel(_) => "Cancel",
     Event::Abort(_) => "Abort",
+    Event::Steered => "Steered",
+    Event::Awaited { .. } => "Awaited",
     Event::Hurry => "Hurry",
     Event::Crash { .. } => "Crash",
     Event::Fault => "Fault",

@@ -10,6 +10,7 @@ every!(states: State {
     State::Running(_) => "Running",
     State::Aborting(_) => "Aborting",
     State::Draining { .. } => "Draining",
+    State::Waiting { .. } => "Waiting",
     State::Stopping => "Stopping",
     State::Ended(_) => "Ended",
 });
@@ -24,6 +25,9 @@ every!(events: Event {
     Event::BackoffOver => "BackoffOver",
     Event::BatchDone { .. } => "BatchDone",
     Event::Repeated => "Repeated",
+    Event::FatalCall(_) => "FatalCall",
+    Event::Stirred => "Stirred",
+    Event::WaitOver => "WaitOver",
     Event::Pending(_) => "Pending",
     Event::Stopped(_) => "Stopped",
     Event::HookFailed(_) => "HookFailed",

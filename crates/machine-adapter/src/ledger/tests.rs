@@ -245,20 +245,20 @@ fn says(text: &str) -> Settlement {
 fn c_v13_the_first_settle_wins() {
     let (mut ledger, _) = three();
     let config = Config::default();
-    assert!(ledger.settle(STEP.call(0), &says("first"), &config));
+    assert!(ledger.settle(STEP.call(0), &says("first"), false, &config));
     let before = ledger.clone();
-    assert!(!ledger.settle(STEP.call(0), &says("second"), &config));
+    assert!(!ledger.settle(STEP.call(0), &says("second"), false, &config));
     assert_eq!(ledger, before);
     let entry = ledger.next().unwrap();
     assert_eq!(entry.message.text(), "first");
     let before = ledger.clone();
-    assert!(!ledger.settle(STEP.call(0), &says("third"), &config), "also when it is in history");
+    assert!(!ledger.settle(STEP.call(0), &says("third"), false, &config), "also when it is in history");
     // Of another step, turn, branch: nobody asked.
     let other = StepId { step: 4, ..STEP };
     for foreign in
         [other.call(1), TurnId { branch: 1, turn: 3 }.step(3).call(1), StepId { branch: 2, ..STEP }.call(1)]
     {
-        assert!(!ledger.settle(foreign, &says("x"), &config), "{foreign}");
+        assert!(!ledger.settle(foreign, &says("x"), false, &config), "{foreign}");
     }
     assert_eq!(ledger, before);
 }
@@ -267,7 +267,7 @@ fn c_v13_the_first_settle_wins() {
 fn c_v13_a_call_beyond_the_batch_is_not_owed() {
     let (mut ledger, _) = three();
     assert!(!ledger.owes(STEP.call(3)));
-    assert!(!ledger.settle(STEP.call(3), &says("x"), &Config::default()));
+    assert!(!ledger.settle(STEP.call(3), &says("x"), false, &Config::default()));
 }
 
 proptest! {
@@ -284,7 +284,7 @@ proptest! {
         for index in order.into_iter().filter(|index| *index < n).chain(0..n) {
             let first = !core::mem::replace(&mut settled[index as usize], true);
             let text = format!("{index} {first}");
-            prop_assert_eq!(ledger.settle(STEP.call(index), &says(&text), &Config::default()), first);
+            prop_assert_eq!(ledger.settle(STEP.call(index), &says(&text), false, &Config::default()), first);
             let json = serde_json::to_string(&ledger).unwrap();
             prop_assert_eq!(&serde_json::from_str::<Ledger>(&json).unwrap(), &ledger, "U03");
             prop_assert_eq!(ledger.owed(), (0..n).filter(|i| !settled[*i as usize]).map(|i| STEP.call(i)).collect::<Vec<_>>());
@@ -326,10 +326,10 @@ proptest! {
                 deliver: delivers.then(|| text_content(format!("deliver {i}"))),
                 ..ToolResult::text("x")
             };
-            ledger.settle(STEP.call(i), &Settlement::of(&Arc::new(result)), &Config::default());
+            ledger.settle(STEP.call(i), &Settlement::of(&Arc::new(result)), false, &Config::default());
         }
         while ledger.next().is_some() {}
-        let Some(Done { stopped_by, deliver }) = ledger.done() else { panic!("B09: all are answered") };
+        let Some(Done { stopped_by, deliver, fatal: None }) = ledger.done() else { panic!("B09: all are answered") };
         let all = || calls.iter().zip(0..n);
         let first = all().find(|((stops, is_error, _), _)| *stops && !is_error);
         prop_assert_eq!(stopped_by, first.map(|(_, i)| (STEP.call(i), format!("stop {i}").into())));
@@ -355,7 +355,7 @@ proptest! {
             let kept = call.raw.as_ref().map_or((&call.wire, &call.tool, &call.args), |raw| (&raw.id, &raw.tool, &raw.args));
             prop_assert_eq!((&**kept.0, &**kept.1), (&**id, &**tool), "V03: kept aside");
             prop_assert!(**kept.2 == **args || args.trim().is_empty(), "V09: kept aside");
-            ledger.settle(call.id, &says("x"), &Config::default());
+            ledger.settle(call.id, &says("x"), false, &Config::default());
         }
         while let Some(entry) = ledger.next() {
             prop_assert_eq!(history.append(entry), Ok::<_, HistoryError>(()));

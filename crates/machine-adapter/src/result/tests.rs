@@ -232,9 +232,9 @@ proptest! {
         let content = content(&settled(Outcome::Ok, Some(result)), limit);
         let said = text_of_all(&content);
         prop_assert!(!said.trim().is_empty(), "V11: there is always something to read");
-        prop_assert!(content.iter().all(|part| Part::as_text(part).is_none_or(|text| !text.trim().is_empty())));
+        prop_assert!(content.iter().all(|part| part.as_text().is_none_or(|text| !text.trim().is_empty())));
         prop_assert_eq!(content.last() == Some(&Part::text("note")), noted);
-        let media = |parts: &[Part]| parts.iter().filter(|part| Part::as_text(part).is_none()).count();
+        let media = |parts: &[Part]| parts.iter().filter(|part| part.as_text().is_none()).count();
         prop_assert_eq!(media(&content), media(&parts), "media stays");
 
         let whole = text_of_all(&parts);
@@ -272,7 +272,7 @@ proptest! {
         let outcome = outcomes[which % outcomes.len()].clone();
         let result = parts.map(|output| ToolResult { output, ..ToolResult::default() });
         let content = content(&settled(outcome.clone(), result), limit);
-        prop_assert!(content.iter().any(|part| Part::as_text(part).is_some_and(|text| !text.trim().is_empty())));
+        prop_assert!(content.iter().any(|part| part.as_text().is_some_and(|text| !text.trim().is_empty())));
         // Only these two may go without their wording.
         if !matches!(outcome, Outcome::Ok | Outcome::Error { code: ErrorCode::Failed }) {
             prop_assert_eq!(content.first(), Some(&Part::text(outcome.wording(None))));

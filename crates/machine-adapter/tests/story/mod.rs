@@ -156,6 +156,7 @@ fn line(entry: &Entry) -> String {
         (Origin::Notification { .. }, _) => format!("note {said}"),
         (Origin::Reminder { .. }, _) => format!("reminder {said}"),
         (Origin::BackgroundEnd { call }, _) => format!("end of {call}"),
+        (Origin::LateResult { call }, _) => format!("late {call}"),
         (Origin::Deliver { .. }, _) => format!("deliver {said}"),
         (Origin::Salvaged, _) => format!("salvaged {said}"),
         (Origin::AbortMarker, _) => "marker".into(),
@@ -253,6 +254,7 @@ pub fn receipts(world: &World, id: &str) -> Vec<&'static str> {
     of.map(|receipt| match receipt {
         Receipt::Accepted => "accepted",
         Receipt::Steered => "steered",
+        Receipt::Held(_) => "held",
         Receipt::Taken(_) => "taken",
         Receipt::Dropped(_) => "dropped",
         Receipt::Returned => "returned",
@@ -333,7 +335,7 @@ impl Brackets {
                     *open = open.checked_sub(1).expect("E08: a second last receipt");
                 }
                 Receipt::Accepted => *self.receipts.entry(input.clone()).or_default() += 1,
-                Receipt::Steered | Receipt::TurnEnded(..) => {}
+                Receipt::Steered | Receipt::Held(_) | Receipt::TurnEnded(..) => {}
             },
             _ => {}
         }

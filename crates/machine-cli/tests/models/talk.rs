@@ -126,7 +126,8 @@ impl Talk {
                 said => text_content(said),
             };
             let tool = Text::from(&*call.tool);
-            let result = ToolMessage { call: step.call(index), wire, tool, outcome, content };
+            let result =
+                ToolMessage { call: step.call(index), wire, tool, outcome, background: false, content };
             self.commit(Origin::Tool, Message::Tool(result));
         }
         let is_answer = calls.is_empty();

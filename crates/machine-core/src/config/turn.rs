@@ -46,8 +46,6 @@ pub struct TurnLimits {
     pub salvage: Salvage,
     /// Characters (Unicode scalar values) of text that hooks may put into history in one turn; the rest is cut (H09).
     pub hook_chars: usize,
-    /// After a failed turn, go on with what is pending in place of holding it (A14).
-    pub go_on_after_failure: bool,
 }
 
 impl Default for TurnLimits {
@@ -72,7 +70,6 @@ impl Default for TurnLimits {
             argument_bytes: 1 << 20,
             salvage: Salvage::Keep,
             hook_chars: 100_000,
-            go_on_after_failure: false,
         }
     }
 }

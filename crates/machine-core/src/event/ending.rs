@@ -102,6 +102,14 @@ pub enum TurnError {
     /// The gate failed (T02).
     #[error("the gate failed: {0}")]
     Gate(Arc<HookError>),
+    /// A call failed fatally, and the policy is to stop (C09).
+    #[error("call {call} failed fatally: {text}")]
+    FatalCall {
+        /// The call.
+        call: CallId,
+        /// The beginning of its result.
+        text: Text,
+    },
     /// The engine is faulted (A22).
     #[error("the engine is faulted: {0}")]
     Faulted(Text),

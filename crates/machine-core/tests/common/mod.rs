@@ -44,7 +44,8 @@ pub fn result(call: CallId, wire: &str) -> Arc<Entry> {
 
 pub fn result_with(call: CallId, wire: &str, tool: &str, parts: Vec<Part>) -> Arc<Entry> {
     let (wire, tool) = (wire.into(), tool.into());
-    let message = ToolMessage { call, wire, tool, outcome: Outcome::Ok, content: parts.into() };
+    let message =
+        ToolMessage { call, wire, tool, outcome: Outcome::Ok, background: false, content: parts.into() };
     entry(Origin::Tool, Message::Tool(message))
 }
 

@@ -1,6 +1,6 @@
 //! The agent machine.
 use machine_agent::{Agent, Ctx, Event, Signal, State, admit};
-use machine_core::config::{Config, InboxLimits, Questions, TurnLimits};
+use machine_core::config::{AfterAbort, AfterFailure, Config, InboxLimits, Questions};
 use machine_core::machine::{Kind, Machine};
 use machine_testkit::chart::{Chart, Domain, NoChart, recover};
 
@@ -21,17 +21,17 @@ where an opening ends; the next one goes on from there (`Crash`).
 Whether something starts after an event depends on what waits and on whether the agent is paused: that decides most
 cells with several entries. Commands reach the machine only where `admit` lets them through.
 
-All at once is too much to explore. There are ten worlds, each with some of: two prompts, screening, a notification or
-injection, the turn's own messages, a reminder, two calls that detach, maintenance, pauses. In each at most two inputs
-wait, an id is forgotten as soon as its input is taken, everybody says the same, and a session has two turns and one
-maintenance: an event that would begin one more is not offered.",
+All at once is too much to explore. There are eleven worlds, each with some of: two prompts, screening, also of
+notifications, a notification or injection, the turn's own messages, a reminder, two calls that detach, maintenance,
+pauses. In each at most two inputs wait, an id is forgotten as soon as its input is taken, everybody says the same, and a
+session has two turns and one maintenance: an event that would begin one more is not offered.",
     chart: agent,
 };
 
 /// The chart of the agent machine, in several worlds.
 #[rustfmt::skip] // one row per world
 pub fn agent() -> Result<Chart, NoChart> {
-    let world = World { screen: true, holds: true, prompts: 0, calls: 0, without: &[] };
+    let world = World { screen: true, notes: false, holds: true, prompts: 0, calls: 0, without: &[] };
     let worlds = [
         World { prompts: 2, without: &["Notify", "Inject", "Own", "Remind"], ..world },
         World { prompts: 2, without: &["Notify", "Inject", "Own", "Remind", "Maintain"], screen: false, holds: false, ..world },
@@ -41,6 +41,7 @@ pub fn agent() -> Result<Chart, NoChart> {
         World { prompts: 1, calls: 1, without: &["Inject", "Own", "Remind", "Maintain", "Pause", "Consume"], ..world },
         World { prompts: 1, calls: 1, without: &["Inject", "Own", "Remind", "Maintain", "Pause", "Consume"], screen: false, ..world },
         World { calls: 1, without: &["Remind"], ..world },
+        World { notes: true, without: &["Inject", "Own", "Remind", "Maintain"], ..world },
         World { calls: 1, without: &["Notify", "Inject", "Own", "Pause", "Consume"], ..world },
         World { calls: 2, without: &["Notify", "Inject", "Own", "Remind", "Maintain", "Pause"], ..world },
     ];
@@ -57,7 +58,9 @@ const MAINTENANCES: u32 = 1;
 struct World {
     /// Whether prompts are screened.
     screen: bool,
-    /// Whether a failed turn holds what waits.
+    /// Whether notifications are screened.
+    notes: bool,
+    /// Whether a failed or aborted turn holds what waits.
     holds: bool,
     /// How many prompts there are.
     prompts: usize,
@@ -77,9 +80,19 @@ impl Setting {
     /// Ids are forgotten as soon as their input is taken, so that they can come again.
     fn of(world: World) -> Self {
         let ask = Questions { screen: world.screen, ..Questions::default() };
-        let turn = TurnLimits { go_on_after_failure: !world.holds, ..TurnLimits::default() };
-        let inbox = InboxLimits { remembered_ids: 0, ..InboxLimits::default() };
-        Self { world, config: Config { ask, turn, inbox, ..Config::default() } }
+        let (after_failure, after_abort) = match world.holds {
+            true => (AfterFailure::Hold, AfterAbort::Hold),
+            false => (AfterFailure::GoOn, AfterAbort::GoOn),
+        };
+        let screen_notifications = world.notes;
+        let inbox = InboxLimits {
+            remembered_ids: 0,
+            after_failure,
+            after_abort,
+            screen_notifications,
+            ..InboxLimits::default()
+        };
+        Self { world, config: Config { ask, inbox, ..Config::default() } }
     }
 
     /// Whether an event stays within the bounds of the exploration.

@@ -27,12 +27,15 @@ as to `Settled`, the guard is whether the host has one.",
 
 /// The chart of the tool-call machine, with and without a finalizer.
 pub fn call() -> Result<Chart, NoChart> {
-    recover(&[World { finalize: false }, World { finalize: true }], LIMIT)
+    let plain = World { finalize: false, steered: false };
+    recover(&[World { steered: true, ..plain }, World { finalize: true, ..plain }, plain], LIMIT)
 }
 
 /// The world around a call.
 struct World {
     finalize: bool,
+    /// Whether a prompt joined the turn before the call could start.
+    steered: bool,
 }
 
 impl Domain for World {
@@ -59,7 +62,14 @@ impl Domain for World {
     }
 
     fn context<'c>(&'c self, signals: &'c mut Vec<Signal>) -> Ctx<'c> {
-        Ctx { signals, finalize: self.finalize, grace_ms: 2_500, output_chars: 100 }
+        Ctx {
+            signals,
+            finalize: self.finalize,
+            grace_ms: 2_500,
+            output_chars: 100,
+            progress_chars: 100,
+            steered: self.steered,
+        }
     }
 }
 
@@ -79,9 +89,9 @@ fn samples() -> Vec<Event> {
     let content: Content = Arc::from([Part::text("out")]);
     let mut events: Vec<_> = prepared().into_iter().map(Event::Prepared).collect();
     events.extend([
-        Event::Approved(Approval::Granted),
-        Event::Approved(Approval::Denied("no".into())),
-        Event::Approved(Approval::Expired),
+        approved(Approval::Granted),
+        approved(Approval::Denied("no".into())),
+        approved(Approval::Expired),
         Event::Start,
         Event::Skip(SkipCode::Busy),
         Event::Output(content.clone()),
@@ -97,6 +107,8 @@ fn samples() -> Vec<Event> {
         Event::GraceOver,
         Event::Cancel(cause.clone()),
         Event::Abort(cause),
+        Event::Steered,
+        Event::Awaited { now: 0 },
         Event::Hurry,
         Event::Crash { left: true },
         Event::Crash { left: false },
@@ -105,10 +117,16 @@ fn samples() -> Vec<Event> {
     events
 }
 
+fn approved(approval: Approval) -> Event {
+    Event::Approved { approval, rule: None }
+}
+
 fn prepared() -> Vec<Prepared> {
     let plan = Plan { access: Access::None, timeout_ms: Some(1_000), ..Plan::default() };
     vec![
         Prepared::Ready(Arc::new(Plan { approval: true, ..plan.clone() })),
+        Prepared::Ready(Arc::new(Plan { approval: true, cut_by_steer: true, ..plan.clone() })),
+        Prepared::Ready(Arc::new(Plan { cut_by_steer: true, ..plan.clone() })),
         Prepared::Ready(Arc::new(plan)),
         Prepared::UnknownTool("no such tool".into()),
         Prepared::InvalidArguments("no such argument".into()),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use machine_core::ask::{By, Cause, Gated, HookError, HookFailure, Proceed, Recovery, Remedy, StopVerdict};
 use machine_core::config::{Config, Questions, Retry, TurnLimits};
 use machine_core::drain::Pending;
+use machine_core::event::TurnError;
 use machine_core::ids::{CallId, TurnId};
 use machine_core::machine::Machine;
 use machine_core::message::text_content;
@@ -20,8 +21,8 @@ pub(super) const DRAWABLE: Drawable = Drawable {
     about: "\
 One turn, from its first step to its end. A *step* is one model response and the calls that it asked for; an *attempt* is
 one request for that response. `Gating`, `Recovering` and `Stopping` wait for a hook of the host, `Backoff` for a timer,
-`Streaming` for the model, `Acting` for the calls. `Draining` waits for nothing: it is left in the `handle` in which it is
-entered, and only `Pending`, or a check that fails there, can come meanwhile.
+`Streaming` for the model, `Acting` for the calls, `Waiting` for background calls. `Draining` waits for nothing: it is left
+in the `handle` in which it is entered, and only `Pending`, or a check that fails there, can come meanwhile.
 
 Most cells with several entries are decided by what the host wants to be asked (a gate, a recovery, a stop hook), by what
 the response holds, or by a count: attempts, empty responses, recoveries, steps.
@@ -107,7 +108,7 @@ fn is_offered_at_last(state: &State, event: &Event) -> bool {
             error.kind == Failure::Connection
         }
         (State::Recovering { .. }, Event::Recovered(answer)) => !matches!(answer, Recovery::Retry(_)),
-        (State::Draining { .. }, Event::Pending(Pending { paused, steered, outside, inside })) => {
+        (State::Draining { .. }, Event::Pending(Pending { paused, steered, outside, inside, .. })) => {
             *paused || !(*steered || *outside || *inside)
         }
         _ => true,
@@ -136,6 +137,9 @@ fn samples() -> Vec<Event> {
     ]);
     events.extend(pending().into_iter().map(Event::Pending));
     events.extend([
+        Event::FatalCall(Arc::new(TurnError::FatalCall { call: stopped_by, text: "fatal".into() })),
+        Event::Stirred,
+        Event::WaitOver,
         Event::Stopped(StopVerdict::End),
         Event::Stopped(StopVerdict::Continue(Arc::from([]))),
         Event::Stopped(StopVerdict::Continue(Arc::from([text_content("go on").into()]))),
@@ -201,6 +205,7 @@ fn pending() -> Vec<Pending> {
         Pending { steered: true, ..nothing },
         Pending { outside: true, ..nothing },
         Pending { inside: true, ..nothing },
-        Pending { paused: true, steered: true, outside: true, inside: true },
+        Pending { wait_ms: 1_000, ..nothing },
+        Pending { paused: true, steered: true, outside: true, inside: true, wait_ms: 0 },
     ]
 }

@@ -93,7 +93,11 @@ impl Menu {
             ),
             Question::Approve { digest, .. } => [Approval::Granted, Approval::Denied("no".into())]
                 .map(|approval| {
-                    Reply::Answer(Answer::Approve(Arc::new(Approved { digest: *digest, approval })))
+                    Reply::Answer(Answer::Approve(Arc::new(Approved {
+                        digest: *digest,
+                        approval,
+                        rule: None,
+                    })))
                 })
                 .to_vec(),
             Question::Execute { .. } => {

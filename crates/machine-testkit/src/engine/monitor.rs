@@ -150,7 +150,7 @@ impl Monitor {
                 self.seen(*call)?.detached = true;
                 Ok(())
             }
-            Event::CallSettled { call, outcome } => self.call_settled(*call, outcome),
+            Event::CallSettled { call, outcome, .. } => self.call_settled(*call, outcome),
             Event::BackgroundEnded { call, .. } => {
                 let seen = self.seen(*call)?;
                 let first = seen.detached && !std::mem::replace(&mut seen.background_ended, true);
@@ -203,7 +203,7 @@ impl Monitor {
         let before = self.receipts.get(input).copied();
         let next = match (before, receipt) {
             (None, Receipt::Accepted) => Pending::Accepted,
-            (Some(Pending::Accepted), Receipt::Steered) => Pending::Accepted,
+            (Some(Pending::Accepted), Receipt::Steered | Receipt::Held(_)) => Pending::Accepted,
             (Some(Pending::Accepted), Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned) => {
                 Pending::Done
             }

@@ -492,7 +492,7 @@ pub enum Verb {
     /// A background end was told otherwise.
     Consume(String),
     /// Grants an approval.
-    Approve(String),
+    Approve(Short<Approves>),
     /// Denies an approval.
     Deny(Denies),
     /// Nobody answered an approval in time.
@@ -583,6 +583,27 @@ fn user() -> By {
     By::User
 }
 
+/// An approval that is granted. A text alone is the call.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approves {
+    /// Of which call.
+    pub call: String,
+    /// A rule grants it, and from now on whatever it covers.
+    #[serde(default)]
+    pub rule: Option<Allows>,
+}
+
+/// A rule that grants approvals.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allows {
+    /// Its name.
+    pub name: Text,
+    /// The tools that it covers.
+    pub tools: Vec<Text>,
+}
+
 /// An approval that is denied.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -619,6 +640,12 @@ impl FromText for Says {
 impl FromText for Cancels {
     fn from_text(text: &str) -> Result<Self, String> {
         Ok(Self { call: text.into(), by: By::User, reason: None })
+    }
+}
+
+impl FromText for Approves {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Ok(Self { call: text.into(), rule: None })
     }
 }
 

@@ -9,16 +9,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use machine_adapter::view::View;
+use machine_core::ask::Question;
 use machine_core::event::Event;
 use machine_core::history::History;
+use machine_core::ids::CallId;
 use machine_core::input::{Command, Lane};
 use machine_core::message::Content;
-use machine_host::{Agent, AgentBuilder, CommandError, Events, ModelLimit, OpenError, Say, WallClock};
+use machine_host::{
+    Agent, AgentBuilder, CommandError, Decision, Events, ModelLimit, OpenError, Rule, Say, WallClock,
+};
 use tokio::task::yield_now;
 use tokio::time::{Instant, advance, sleep_until};
 
 use crate::scenario::cast::Cast;
-use crate::scenario::file::{Verb, Watcher};
+use crate::scenario::file::{Allows, Verb, Watcher};
 use crate::scenario::hosted::props::{Hooked, Player, Prop};
 use crate::scenario::hosted::stage::{Key, Stage};
 use crate::scenario::phases;
@@ -256,15 +260,8 @@ async fn act(agent: &Agent, deed: Deed) -> Result<(), String> {
         }
     };
     let done: Result<(), CommandError> = match deed {
-        Deed::Decide(call, approval) => {
-            let open = agent.outstanding().await.unwrap_or_default();
-            let digest = open.iter().find_map(|open| match &open.ask.question {
-                machine_core::ask::Question::Approve { call: of, digest, .. } if *of == call => Some(*digest),
-                _ => None,
-            });
-            let Some(digest) = digest else { return Err(NOT_ASKED.to_owned()) };
-            agent.decide(call, digest, approval).await
-        }
+        Deed::Decide(call, approval) => return decide(agent, call, Decision::Once(approval)).await,
+        Deed::Rule(call, allows) => return decide(agent, call, rule(allows).into()).await,
         Deed::Command(command) => match command {
             Command::Submit(submit) => {
                 let mut say = said(submit.id.clone(), submit.message.clone(), submit.meta.clone());
@@ -314,6 +311,21 @@ async fn act(agent: &Agent, deed: Deed) -> Result<(), String> {
         },
     };
     done.map_err(|why| why.to_string())
+}
+
+/// Answers the open approval of a call.
+async fn decide(agent: &Agent, call: CallId, decision: Decision) -> Result<(), String> {
+    let open = agent.outstanding().await.unwrap_or_default();
+    let digest = open.iter().find_map(|open| match &open.ask.question {
+        Question::Approve { call: of, digest, .. } if *of == call => Some(*digest),
+        _ => None,
+    });
+    let Some(digest) = digest else { return Err(NOT_ASKED.to_owned()) };
+    agent.decide(call, digest, decision).await.map_err(|why| why.to_string())
+}
+
+fn rule(allows: Allows) -> Rule {
+    Rule::new(allows.name, move |question| allows.tools.contains(&question.tool))
 }
 
 /// Lets things happen, one after the other.

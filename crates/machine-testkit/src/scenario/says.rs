@@ -2,16 +2,17 @@
 use std::sync::Arc;
 
 use machine_core::Text;
-use machine_core::ask::{Cause, Gated, Proceed, Recovery, Remedy, Screened, StopVerdict};
+use machine_core::ask::{Approval, Cause, Gated, Proceed, Recovery, Remedy, Screened, StopVerdict};
 use machine_core::history::Edit;
-use machine_core::ids::{InputId, TurnId};
+use machine_core::ids::{CallId, InputId, TurnId};
 use machine_core::input::{Abort, Command, Lane, Note, Reminder, Submit, Target};
-use machine_core::message::{Entry, Message, Origin, Part, text_content};
+use machine_core::message::{Entry, Message, Origin, Part, Said, text_content};
 use machine_core::outcome::ToolResult;
 
 use crate::scenario::cast::{Cast, spec};
 use crate::scenario::file::{
-    Aborts, Begins, Cancels, Edits, Finalized, Gates, Recovers, Retries, Says, Screens, Stops, Verb,
+    Aborts, Allows, Approves, Begins, Cancels, Edits, Finalized, Gates, Recovers, Retries, Says, Screens,
+    Stops, Verb,
 };
 use crate::scenario::loose::Short;
 
@@ -25,7 +26,9 @@ pub(crate) const BRANCH: u32 = 1;
 pub(crate) enum Deed {
     Command(Command),
     /// An answer to an approval: of this call, like this.
-    Decide(machine_core::ids::CallId, machine_core::ask::Approval),
+    Decide(CallId, Approval),
+    /// A rule grants this call, and whatever else it covers.
+    Rule(CallId, Allows),
 }
 
 pub(crate) fn screened(says: Screens) -> Screened {
@@ -49,8 +52,12 @@ fn proceed(begins: Begins) -> Proceed {
         tools: tools.map(|names| names.iter().map(|name| spec(name)).collect()),
         system,
         settings: settings.map(Arc::new),
-        messages: messages.into_iter().map(text_content).collect(),
+        messages: messages.into_iter().map(said).collect(),
     }
+}
+
+fn said(text: Text) -> Said {
+    Said { hook: HOOK.into(), content: text_content(text) }
 }
 
 pub(crate) fn recovery(says: Recovers) -> Recovery {
@@ -67,7 +74,7 @@ pub(crate) fn recovery(says: Recovers) -> Recovery {
 pub(crate) fn stop(says: Stops) -> StopVerdict {
     match says {
         Stops::End => StopVerdict::End,
-        Stops::Continue(messages) => StopVerdict::Continue(messages.into_iter().map(text_content).collect()),
+        Stops::Continue(messages) => StopVerdict::Continue(messages.into_iter().map(said).collect()),
     }
 }
 
@@ -91,7 +98,6 @@ fn summary(text: Text) -> Arc<Entry> {
 
 /// A verb of the timeline. A call that nobody made yet is a mistake of the script.
 pub(crate) fn deed(verb: Verb, cast: &Cast) -> Result<Deed, String> {
-    use machine_core::ask::Approval;
     let call = |name: &str| cast.find(name).ok_or_else(|| format!("no call `{name}` was made by now"));
     Ok(Deed::Command(match verb {
         Verb::Submit(Short(says)) => Command::Submit(Arc::new(prompt(says, Lane::NextTurn))),
@@ -111,7 +117,12 @@ pub(crate) fn deed(verb: Verb, cast: &Cast) -> Result<Deed, String> {
             Command::CancelCall(call(&name)?, Arc::new(Cause { by, reason }))
         }
         Verb::Consume(name) => Command::Consume(call(&name)?),
-        Verb::Approve(name) => return Ok(Deed::Decide(call(&name)?, Approval::Granted)),
+        Verb::Approve(Short(Approves { call: name, rule: None })) => {
+            return Ok(Deed::Decide(call(&name)?, Approval::Granted));
+        }
+        Verb::Approve(Short(Approves { call: name, rule: Some(allows) })) => {
+            return Ok(Deed::Rule(call(&name)?, allows));
+        }
         Verb::Deny(denies) => return Ok(Deed::Decide(call(&denies.call)?, Approval::Denied(denies.reason))),
         Verb::Expire(name) => return Ok(Deed::Decide(call(&name)?, Approval::Expired)),
         Verb::Abort(Short(Aborts { by, reason, turn, prompt })) => {

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use machine_adapter::Request;
+use machine_core::Text;
 use machine_core::ask::{Answer, Approval, Approved, By, Cause, Executed, Question};
 use machine_core::event::{Event, Receipt, TurnEnd};
 use machine_core::ids::{AskId, CallId, InputId};
@@ -12,7 +13,7 @@ use machine_core::outcome::ToolResult;
 
 use crate::scenario::actor::{Actor, Want, answer};
 use crate::scenario::cast::Cast;
-use crate::scenario::file::{Delegate, Verb};
+use crate::scenario::file::{Allows, Delegate, Verb};
 use crate::scenario::phases;
 use crate::scenario::played::{Cue, Look, Played, Told};
 use crate::scenario::says::{self, Deed};
@@ -175,7 +176,8 @@ impl<'s> World<'s> {
         player.sim.wait_until(self.now);
         let refused = match says::deed(verb, &player.sim.host.cast) {
             Ok(Deed::Command(command)) => player.command(command),
-            Ok(Deed::Decide(call, approval)) => player.decide(call, approval),
+            Ok(Deed::Decide(call, approval)) => player.decide(call, approval, None),
+            Ok(Deed::Rule(call, allows)) => player.allow(call, allows),
             Err(why) => return self.gaps.push(format!("tick {}: `{word}`: {why}", self.now)),
         };
         player.refused.extend(refused.map(|why| format!("{word}: {why}")));
@@ -354,14 +356,36 @@ impl Player {
         self.sim.send(command).err().map(|why| why.to_string())
     }
 
+    /// A rule grants a call, then what else it covers of what waits; the rest it grants as it comes (C16).
+    fn allow(&mut self, call: CallId, allows: Allows) -> Option<String> {
+        let covered: Vec<CallId> = self
+            .sim
+            .engine
+            .outstanding()
+            .filter_map(|open| match &open.ask.question {
+                Question::Approve { call, tool, .. } if allows.tools.contains(tool) => Some(*call),
+                _ => None,
+            })
+            .collect();
+        let name = allows.name.clone();
+        if let Some(refused) = self.decide(call, Approval::Granted, Some(name.clone())) {
+            return Some(refused);
+        }
+        self.sim.host.rules.push(allows);
+        for other in covered.into_iter().filter(|other| *other != call) {
+            self.decide(other, Approval::Granted, Some(name.clone()));
+        }
+        None
+    }
+
     /// Answers the open approval of a call.
-    fn decide(&mut self, call: CallId, approval: Approval) -> Option<String> {
+    fn decide(&mut self, call: CallId, approval: Approval, rule: Option<Text>) -> Option<String> {
         let open = self.sim.engine.outstanding().find_map(|open| match &open.ask.question {
             Question::Approve { call: of, digest, .. } if *of == call => Some((open.ask.id, *digest)),
             _ => None,
         });
         let Some((ask, digest)) = open else { return Some(NOT_ASKED.to_owned()) };
-        let answer = Answer::Approve(Arc::new(Approved { digest, approval }));
+        let answer = Answer::Approve(Arc::new(Approved { digest, approval, rule }));
         self.sim.arrange_now(Input::Answer { ask, answer });
         None
     }

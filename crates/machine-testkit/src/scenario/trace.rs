@@ -112,7 +112,7 @@ pub(crate) fn verb(verb: &Verb) -> String {
         Verb::Declare(declares) => format!("declare {}", declares.call),
         Verb::Cancel(cancels) => format!("cancel {}", cancels.0.call),
         Verb::Consume(call) => format!("consume {call}"),
-        Verb::Approve(call) => format!("approve {call}"),
+        Verb::Approve(approves) => format!("approve {}", approves.0.call),
         Verb::Deny(denies) => format!("deny {}", denies.call),
         Verb::Expire(call) => format!("expire {call}"),
         Verb::Abort(_) => "abort".to_owned(),

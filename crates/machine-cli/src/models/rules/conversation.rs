@@ -112,6 +112,7 @@ impl Conversation {
             | Origin::Summary
             | Origin::Gate { .. }
             | Origin::StopHook { .. }
+            | Origin::LateResult { .. }
             | Origin::Model
             | Origin::Tool
             | Origin::Salvaged => self.news.push(text),

@@ -122,7 +122,7 @@ impl Words {
             Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned => {
                 self.waiting = self.waiting.saturating_sub(1);
             }
-            Receipt::Steered | Receipt::TurnEnded(..) => {}
+            Receipt::Steered | Receipt::Held(_) | Receipt::TurnEnded(..) => {}
         }
     }
 

@@ -41,8 +41,11 @@ pub(super) fn label(tool: &str, args: &str) -> String {
 pub(super) fn line(event: &Event, label: impl Fn(CallId) -> String) -> Option<String> {
     let line = match event {
         Event::CallStarted { call, .. } => format!("run   {}", label(*call)),
-        Event::CallSettled { call, outcome: Outcome::Ok } => format!("ok    {}", label(*call)),
-        Event::CallSettled { call, outcome } => settled(&label(*call), outcome),
+        Event::CallSettled { call, outcome: Outcome::Ok, .. } => format!("ok    {}", label(*call)),
+        Event::CallSettled { call, outcome, .. } => settled(&label(*call), outcome),
+        Event::TurnWaits { calls, ms, .. } => {
+            format!("waits up to {ms} ms for {} background calls", calls.len())
+        }
         Event::CallDetached { call } => format!("{} works on in the background", label(*call)),
         Event::BackgroundEnded { call, outcome } => format!("ended {}", settled(&label(*call), outcome)),
         Event::LateResult { call, outcome } => format!("late  {}", settled(&label(*call), outcome)),

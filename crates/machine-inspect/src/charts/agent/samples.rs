@@ -76,6 +76,7 @@ pub(super) fn command(event: &Event) -> Option<Command> {
         Event::Screened(..) | Event::ScreenFailed(..) | Event::Maintained { .. } => return None,
         Event::MaintainFailed(_) | Event::Drain | Event::Own(_) | Event::TurnEnded(_) => return None,
         Event::Lingers { .. } | Event::BackgroundEnded { .. } | Event::CallEnded(_) => return None,
+        Event::LateResult { .. } => return None,
         Event::Crash { .. } | Event::Fault { .. } => return None,
     })
 }
@@ -127,7 +128,11 @@ fn answers(machine: &Machine<Agent>) -> Vec<Event> {
     });
     let asked = |prompt: &&Prompt| prompt.screen == Screen::Asked;
     let ids = inbox.queue.iter().chain(in_lane).filter(asked).map(|prompt| prompt.id.clone());
-    let ids: Vec<_> = ids.chain([InputId::from("stale")]).collect();
+    let notes = inbox.lane.iter().filter_map(|waiting| match waiting {
+        Waiting::Note { note, screen: Screen::Asked, .. } => Some(note.id.clone()),
+        _ => None,
+    });
+    let ids: Vec<_> = ids.chain(notes).chain([InputId::from("stale")]).collect();
     let verdicts = [Screened::Admit, Screened::Rewrite(words()), Screened::Block("no".into())];
     let verdict = |id: &InputId| verdicts.clone().map(|verdict| Event::Screened(id.clone(), verdict));
     let hook = HookError::new(HookFailure::Failed, "hook");
@@ -143,7 +148,7 @@ fn of_turns(state: &State) -> Vec<Event> {
     let turn = state.active().map_or(TurnId { branch: 1, turn: 0 }, |active| active.turn);
     let ended = |reason| {
         let (steps, usage, truncated) = (1, UsageSum::default(), false);
-        Event::TurnEnded(TurnEnd { turn, reason, steps, usage, truncated })
+        Event::TurnEnded(TurnEnd { turn, reason, steps, usage, truncated, returned: Vec::new() })
     };
     let deliver = Waiting::Deliver { call: CALLS[0], content: words() };
     vec![
@@ -160,7 +165,8 @@ fn of_turns(state: &State) -> Vec<Event> {
 /// A call detaches, its end is told, perhaps it is deaf then, and it is gone. An end that nobody waits for may come
 /// too, but none is told twice, and none goes without being told unless the engine is faulted.
 fn of_calls(machine: &Machine<Agent>, calls: &[CallId]) -> Vec<Event> {
-    let lingers = |call, detached| Event::Lingers { call, tool: "tool".into(), detached, since: 0 };
+    let lingers =
+        |call, detached| Event::Lingers { call, tool: "tool".into(), detached, since: 0, told: words() };
     let ended = |call, wake| Event::BackgroundEnded { call, content: words(), wake };
     let is_detached = |call: &CallId| machine.data().roster.get(call).map(|call| call.detached);
     let faulted = matches!(machine.state(), State::Faulted { .. });
@@ -170,6 +176,9 @@ fn of_calls(machine: &Machine<Agent>, calls: &[CallId]) -> Vec<Event> {
     for call in calls.iter().filter(|call| is_detached(call) != Some(false)) {
         events.extend([ended(*call, true), ended(*call, false)]);
     }
+    let late = |call: CallId| Event::LateResult { call, content: words() };
+    let deaf = calls.iter().filter(|c| is_detached(c) == Some(false));
+    events.extend(deaf.map(|call| late(*call)));
     let gone = calls.iter().filter(|call| is_detached(call) != Some(true) || faulted);
     events.extend(gone.map(|call| Event::CallEnded(*call)));
     events

@@ -1,9 +1,35 @@
-//! Who stops something, and why.
+//! Who stops something, why, and how an ask is taken back (X01).
 use alloc::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
+use crate::ids::AskId;
+
+/// An ask is taken back. Leaves at once, even when the engine is `Faulted`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Withdrawal {
+    /// Which.
+    pub ask: AskId,
+    /// Why.
+    pub why: WithdrawnBecause,
+    /// For an execution: milliseconds in which its outcome still counts.
+    pub grace_ms: Option<u64>,
+}
+
+/// Why an ask is taken back.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WithdrawnBecause {
+    /// Somebody stopped it.
+    Cancelled(Arc<Cause>),
+    /// Its time was up.
+    TimedOut,
+    /// What it was asked for is no longer needed.
+    Obsolete,
+    /// The engine is faulted.
+    Faulted,
+}
 
 /// Who stopped something, and why (X01).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -30,6 +56,10 @@ pub enum By {
     Shutdown,
     /// A program.
     Program,
+    /// A prompt that joined the turn (C14).
+    Steer,
+    /// The end of the turn that the call belongs to (C15).
+    TurnEnd,
 }
 
 impl Cause {
