@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use machine_core::access::Access;
 use machine_core::ask::{Approval, Executed, Plan};
-use machine_core::event::EndReason;
+use machine_core::event::{EndReason, Event};
 use machine_core::outcome::ToolResult;
 use machine_testkit::script::{Behaviour, Script};
 use story::*;
@@ -128,4 +128,21 @@ fn c_t17_with_an_abort_and_with_a_finalizer() {
     let skipped = "b not started(batchstopped) | c not started(batchstopped)";
     assert_eq!(rest(&mut world), format!("go | [a s b c] | a ok | s ok | {skipped}"));
     assert_eq!(ran(&world), "a s", "its answer counts, finalizing included");
+}
+
+/// B07.
+#[test]
+fn c_t17_a_call_that_waits_behind_another_is_not_held_up_by_deaf_ones() {
+    let script = model([calls(&["d"]), calls(&["s", "b"]), text("2")])
+        .tool("d", Behaviour::hang().deaf())
+        .tool("s", Behaviour::ok("S", 5).plan(Plan { approval: true, ..barring() }))
+        .tool("b", Behaviour::ok("B", 1))
+        .approve("s", 100_000, Approval::Denied("no".into()));
+    let mut world = go(with(|config| config.calls.max_parallel = 1), script);
+    world.arrange(10, cancel(call(1, 1, 0)));
+    let right = "go | [d] | d cancelled(may have run) | [s b] | s denied(no) | b not started(busy) | 2";
+    assert_eq!(rest(&mut world), right);
+    let b = call(1, 2, 1);
+    let settled = when(&world, |event| matches!(event, Event::CallSettled { call, .. } if *call == b));
+    assert!(settled[0] >= 130_000, "the time to be busy begins when the other is answered: {settled:?}");
 }

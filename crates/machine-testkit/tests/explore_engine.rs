@@ -72,6 +72,13 @@ fn approvals_outlive_crashes() {
 }
 
 #[test]
+fn a_batch_may_be_ended_by_its_first_call() {
+    let may = Allowed { stop_batch: true, approve: true, refusals: true, ..Allowed::default() };
+    clean("stop batch", Menu { calls: 3, ..menu(Allowed { abort: 1, ..may.clone() }) }, NO_HOOKS);
+    clean("stop batch, crash", menu(Allowed { crash: 1, cancel: 1, detach: 1, ..may }), NO_HOOKS);
+}
+
+#[test]
 fn background_calls_end_once() {
     let may = Allowed { detach: 2, cancel: 1, abort: 1, crash: 1, ..Allowed::default() };
     clean("background", menu(may), NO_HOOKS);

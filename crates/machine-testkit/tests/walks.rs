@@ -7,9 +7,9 @@ use proptest::prelude::*;
 
 fn allowed() -> impl Strategy<Value = Allowed> {
     let counts = (0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..2u32, 0..2u32, 0..3u32);
-    let more = (0..2u32, 0..2u32, any::<bool>(), any::<bool>(), any::<bool>());
+    let more = (0..2u32, 0..2u32, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (counts, more).prop_map(|((abort, steer, notify, prompts, detach, lost, cancel, pause, crash), more)| {
-        let (close, maintain, approve, timeout, refusals) = more;
+        let (close, maintain, approve, stop_batch, timeout, refusals) = more;
         Allowed {
             abort,
             steer,
@@ -22,6 +22,7 @@ fn allowed() -> impl Strategy<Value = Allowed> {
             crash,
             close,
             approve,
+            stop_batch,
             timeout,
             refusals,
             maintain,

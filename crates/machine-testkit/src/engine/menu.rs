@@ -52,6 +52,8 @@ pub struct Allowed {
     pub close: u32,
     /// Whether calls ask for approval.
     pub approve: bool,
+    /// Whether the first call of a batch may end it.
+    pub stop_batch: bool,
     /// Whether calls have a timeout that may fire.
     pub timeout: bool,
     /// Whether hooks may fail or say no.
@@ -131,6 +133,7 @@ impl Menu {
         Plan {
             access: Access::from(Touch::path(Mode::Write, path)),
             approval: self.may.approve && call.index == 0,
+            stop_batch: self.may.stop_batch && call.index == 0,
             timeout_ms: self.may.timeout.then_some(1_000),
             ..Plan::default()
         }

@@ -19,7 +19,7 @@ enum Prepared {
 }
 
 /// A whole batch: prepared, wanted, started, ended; the oldest that runs ends first.
-fn schedule(n: u32, prepared: Prepared, access: impl Fn(u32) -> Access) -> u64 {
+fn schedule(n: u32, prepared: Prepared, bars: bool, access: impl Fn(u32) -> Access) -> u64 {
     let rules = PathRules::default();
     let step = TurnId { branch: 1, turn: 1 }.step(1);
     let mut batch = Batch::default();
@@ -32,6 +32,9 @@ fn schedule(n: u32, prepared: Prepared, access: impl Fn(u32) -> Access) -> u64 {
     let cost = measure(|| {
         batch.begin(step.call(0), n);
         for i in order {
+            if bars {
+                batch.bar(step.call(i));
+            }
             batch.plan(step.call(i), accesses[i as usize].clone(), &rules);
             batch.enqueue(step.call(i), &rules);
         }
@@ -41,6 +44,7 @@ fn schedule(n: u32, prepared: Prepared, access: impl Fn(u32) -> Access) -> u64 {
                 running.push_back(call);
             }
             let Some(call) = running.pop_front() else { break };
+            assert_eq!(batch.unbar(call), bars);
             batch.end(call, &rules);
             ended += 1;
         }
@@ -50,8 +54,13 @@ fn schedule(n: u32, prepared: Prepared, access: impl Fn(u32) -> Access) -> u64 {
 }
 
 fn near_linear(what: &str, access: impl Fn(u32) -> Access) {
+    near_linear_with(what, false, access);
+}
+
+fn near_linear_with(what: &str, bars: bool, access: impl Fn(u32) -> Access) {
     for prepared in [Prepared::InOrder, Prepared::Backwards] {
-        let (once, ten_times) = (schedule(1_000, prepared, &access), schedule(10_000, prepared, &access));
+        let cost = |n| schedule(n, prepared, bars, &access);
+        let (once, ten_times) = (cost(1_000), cost(10_000));
         assert!(ten_times <= 16 * once, "B10: {what}, {prepared:?}: {once}, then {ten_times} allocations");
     }
 }
@@ -84,6 +93,13 @@ fn c_b10_all_exclusive() {
         _ => Touch::path(Mode::Write, format!("/d/{i}")).into(),
     });
     near_linear("nothing at all", |_| Access::None);
+}
+
+/// Each may end the batch: they run one after the other (T17).
+#[test]
+fn c_b10_all_may_end_the_batch() {
+    near_linear_with("bars, distinct", true, |i| Touch::path(Mode::Write, format!("/d/{i}")).into());
+    near_linear_with("bars, nothing at all", true, |_| Access::None);
 }
 
 #[test]
