@@ -231,9 +231,9 @@ impl Inbox {
     /// What waits is kept: told to each, once per holding (E08).
     pub(crate) fn held(&mut self, ctx: &mut Ctx<'_>, why: HeldBecause) {
         for id in self.pending_ids() {
-            match self.receipts.get_mut(&id) {
-                Some(receipt) => *receipt = Receipt::Held(why),
-                None => {} // a reminder has no receipt to remember
+            // A reminder has none to remember.
+            if let Some(receipt) = self.receipts.get_mut(&id) {
+                *receipt = Receipt::Held(why);
             }
             report(ctx, &id, Receipt::Held(why));
         }

@@ -1,8 +1,9 @@
 //! The whole engine, every interleaving of small numbers. Each test prints what it explored; run with `--nocapture`
 //! to see the numbers.
 use machine_adapter::{Engine, Snapshot};
-use machine_core::config::{CallLimits, Questions};
-use machine_testkit::engine::{Allowed, EngineWorld, Menu};
+use machine_core::ask::AtTurnEnd;
+use machine_core::config::{AfterAbort, CallLimits, Fatal, Questions};
+use machine_testkit::engine::{Allowed, EngineWorld, Menu, Policies};
 use machine_testkit::explore::{Explored, explore};
 
 const NO_HOOKS: Questions =
@@ -100,6 +101,42 @@ fn pause_and_maintenance_keep_what_waits() {
     let may =
         Allowed { pause: 1, prompts: 1, maintain: 1, notify: 1, abort: 1, crash: 1, ..Allowed::default() };
     clean("pause", Menu { calls: 1, ..menu(may) }, Questions { screen: true, ..NO_HOOKS });
+}
+
+#[test]
+fn prompts_cut_calls() {
+    let policies = Policies { cut: true, ..Policies::default() };
+    let may = Allowed { steer: 2, abort: 1, approve: true, policies, ..Allowed::default() };
+    clean("cut", menu(may), NO_HOOKS);
+}
+
+#[test]
+fn turns_wait_for_calls_or_cancel_them() {
+    for at_turn_end in [AtTurnEnd::Wait { ms: 100 }, AtTurnEnd::Cancel] {
+        let policies = Policies { at_turn_end, ..Policies::default() };
+        let may = Allowed { detach: 1, notify: 1, abort: 1, crash: 1, policies, ..Allowed::default() };
+        clean("at the end of the turn", Menu { calls: 1, ..menu(may) }, NO_HOOKS);
+    }
+}
+
+#[test]
+fn a_fatal_failure_stops_its_siblings() {
+    let policies = Policies { fatal: true, ..Policies::default() };
+    let may = Allowed { abort: 1, prompts: 1, policies, ..Allowed::default() };
+    let calls = CallLimits { max_parallel: 1, fatal: Fatal::Stop, ..CallLimits::default() };
+    for ask in [NO_HOOKS, Questions { finalize: true, ..NO_HOOKS }] {
+        let world = EngineWorld::new(menu(may.clone()), ask, calls.clone()).expect("a sound start");
+        explore(world, 3_000_000).expect("no violation");
+    }
+}
+
+#[test]
+fn what_waits_is_held_or_given_back() {
+    for after_abort in [AfterAbort::Hold, AfterAbort::GiveBack] {
+        let policies = Policies { after_abort, screen_notifications: true, ..Policies::default() };
+        let may = Allowed { abort: 1, steer: 1, notify: 1, policies, ..Allowed::default() };
+        clean("abort", Menu { calls: 1, ..menu(may) }, Questions { screen: true, ..NO_HOOKS });
+    }
 }
 
 /// The engine without the open ask of this kind: as if it had been forgotten.

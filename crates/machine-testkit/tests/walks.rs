@@ -1,33 +1,54 @@
 //! Random walks through larger worlds: the same properties, and a saved engine that goes on identically (P18).
 use machine_adapter::{Engine, Snapshot};
-use machine_core::config::{CallLimits, Questions};
-use machine_testkit::engine::{Allowed, EngineWorld, Menu};
+use machine_core::ask::AtTurnEnd;
+use machine_core::config::{AfterAbort, AfterFailure, CallLimits, Fatal, Questions};
+use machine_testkit::engine::{Allowed, EngineWorld, Menu, Policies};
 use machine_testkit::explore::{World, walk};
 use proptest::prelude::*;
 
 fn allowed() -> impl Strategy<Value = Allowed> {
     let counts = (0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..2u32, 0..2u32, 0..3u32);
     let more = (0..2u32, 0..2u32, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (counts, more).prop_map(|((abort, steer, notify, prompts, detach, lost, cancel, pause, crash), more)| {
-        let (close, maintain, approve, stop_batch, timeout, refusals) = more;
-        Allowed {
-            abort,
-            steer,
-            notify,
-            prompts,
-            detach,
-            lost,
-            cancel,
-            pause,
-            crash,
-            close,
-            approve,
-            stop_batch,
-            timeout,
-            refusals,
-            maintain,
-        }
-    })
+    (counts, more, policies()).prop_map(
+        |((abort, steer, notify, prompts, detach, lost, cancel, pause, crash), more, policies)| {
+            let (close, maintain, approve, stop_batch, timeout, refusals) = more;
+            Allowed {
+                abort,
+                steer,
+                notify,
+                prompts,
+                detach,
+                lost,
+                cancel,
+                pause,
+                crash,
+                close,
+                approve,
+                stop_batch,
+                timeout,
+                refusals,
+                maintain,
+                policies,
+            }
+        },
+    )
+}
+
+fn policies() -> impl Strategy<Value = Policies> {
+    let at_turn_end =
+        prop::sample::select(vec![AtTurnEnd::GoOn, AtTurnEnd::Cancel, AtTurnEnd::Wait { ms: 100 }]);
+    let after_failure = prop::sample::select(vec![AfterFailure::Hold, AfterFailure::GoOn]);
+    let after_abort = prop::sample::select(vec![AfterAbort::GoOn, AfterAbort::Hold, AfterAbort::GiveBack]);
+    (any::<[bool; 3]>(), at_turn_end, after_failure, after_abort).prop_map(
+        |([cut, fatal, screen_notifications], at_turn_end, after_failure, after_abort)| Policies {
+            cut,
+            at_turn_end,
+            fatal,
+            after_failure,
+            after_abort,
+            screen_notifications,
+        },
+    )
 }
 
 fn questions() -> impl Strategy<Value = Questions> {
@@ -44,7 +65,8 @@ fn questions() -> impl Strategy<Value = Questions> {
 fn world() -> impl Strategy<Value = EngineWorld> {
     let size = (0..12u32, 0..5u32, 0..4u32, any::<bool>(), 1..4u32);
     (size, allowed(), questions()).prop_map(|((calls, steps, failures, conflict, max_parallel), may, ask)| {
-        let calls_limits = CallLimits { max_parallel, ..CallLimits::default() };
+        let fatal = if may.policies.fatal { Fatal::Stop } else { Fatal::Ignore };
+        let calls_limits = CallLimits { max_parallel, fatal, ..CallLimits::default() };
         EngineWorld::new(Menu { calls, steps, failures, may, conflict }, ask, calls_limits)
             .expect("a sound start")
     })

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use machine_core::access::{Access, Mode, Touch};
 use machine_core::ask::{
-    Answer, Approval, Approved, Executed, Gated, HookError, HookFailure, Piece, Plan, Prepared, Proceed,
-    Question, Recovery, Remedy, Screened, StopVerdict, Timer,
+    Answer, Approval, Approved, AtTurnEnd, Executed, Gated, HookError, HookFailure, Piece, Plan, Prepared,
+    Proceed, Question, Recovery, Remedy, Screened, StopVerdict, Timer,
 };
+use machine_core::config::{AfterAbort, AfterFailure};
 use machine_core::ids::CallId;
 use machine_core::message::text_content;
 use machine_core::outcome::ToolResult;
@@ -60,6 +61,25 @@ pub struct Allowed {
     pub refusals: bool,
     /// Maintenance.
     pub maintain: u32,
+    /// What calls and the inbox choose.
+    pub policies: Policies,
+}
+
+/// Choices of calls and of the inbox that change what happens.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Policies {
+    /// Whether the first call of a batch is cut by prompts that join (C14).
+    pub cut: bool,
+    /// What the end of a turn means for calls in the background (C15).
+    pub at_turn_end: AtTurnEnd,
+    /// Whether calls may fail fatally (C09).
+    pub fatal: bool,
+    /// After a failed turn (A14).
+    pub after_failure: AfterFailure,
+    /// After an aborted turn (A15).
+    pub after_abort: AfterAbort,
+    /// Whether notifications are screened where prompts are (A11).
+    pub screen_notifications: bool,
 }
 
 impl Menu {
@@ -106,6 +126,10 @@ impl Menu {
                 let done = Answer::Execute(Executed::Done(Arc::new(ToolResult::text("ok"))));
                 let mut replies =
                     or(vec![Reply::Answer(done)], vec![Reply::Answer(Answer::Execute(Executed::Nothing))]);
+                if self.may.policies.fatal {
+                    let fatal = ToolResult { fatal: true, ..ToolResult::error("no") };
+                    replies.push(Reply::Answer(Answer::Execute(Executed::Done(Arc::new(fatal)))));
+                }
                 if detach > 0 {
                     replies.push(Reply::Detach);
                 }
@@ -135,6 +159,8 @@ impl Menu {
             approval: self.may.approve && call.index == 0,
             stop_batch: self.may.stop_batch && call.index == 0,
             timeout_ms: self.may.timeout.then_some(1_000),
+            cut_by_steer: self.may.policies.cut && call.index == 0,
+            at_turn_end: self.may.policies.at_turn_end,
             ..Plan::default()
         }
     }

@@ -4,6 +4,6 @@ mod menu;
 mod monitor;
 mod world;
 
-pub use menu::{Allowed, Menu};
+pub use menu::{Allowed, Menu, Policies};
 pub use monitor::Monitor;
 pub use world::{EngineWorld, Happens, Plant};

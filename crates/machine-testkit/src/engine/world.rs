@@ -7,12 +7,12 @@ use std::sync::Arc;
 use machine_adapter::asks::Open;
 use machine_adapter::{Engine, Out};
 use machine_core::ask::{Answer, By, Cause, Prepared, Question};
-use machine_core::config::{CallLimits, Config, Questions, TurnLimits};
+use machine_core::config::{CallLimits, Config, InboxLimits, Questions, TurnLimits};
 use machine_core::event::Event;
 use machine_core::ids::{AskId, CallId};
 use machine_core::input::{Abort, Command, Input, Lane, Note, Submit};
 
-use crate::engine::menu::{Menu, Reply, failed_attempt, finished, is_owed, pieces};
+use crate::engine::menu::{Menu, Policies, Reply, failed_attempt, finished, is_owed, pieces};
 use crate::engine::monitor::Monitor;
 use crate::explore::World;
 
@@ -56,7 +56,11 @@ impl EngineWorld {
         let turn =
             TurnLimits { stream_idle_ms: 0, stop_hook: 1, empty: 1, recoveries: 1, ..TurnLimits::default() };
         let max_parallel = calls.max_parallel as usize;
-        let config = Config { ask, calls, turn, ..Config::default() };
+        let Policies { after_failure, after_abort, screen_notifications, .. } = menu.may.policies;
+        let screen_notifications = screen_notifications && ask.screen;
+        let inbox =
+            InboxLimits { after_failure, after_abort, screen_notifications, ..InboxLimits::default() };
+        let config = Config { ask, calls, turn, inbox, ..Config::default() };
         let engine = Engine::new(1, Arc::new(config)).map_err(|error| error.to_string())?;
         let turns = 1
             + menu.may.prompts
