@@ -22,6 +22,11 @@ pub trait Host {
     /// An execution is taken back.
     fn cancelled(&mut self, withdrawal: &Withdrawal) -> Cancelled;
 
+    /// What is said of a hook whose time is up (H02).
+    fn too_late(&self) -> String {
+        "the hook took too long".into()
+    }
+
     /// What the host makes of something that it arranged, when it is due; none: nothing.
     fn brings(&mut self, input: Input, engine: &Engine) -> Option<Input> {
         let _ = engine;
@@ -333,7 +338,7 @@ impl<H: Host> Sim<H> {
         {
             later.retain(|later| later.after < bound);
             self.arrange_all(later);
-            let failed = Answer::Failed(HookError::new(HookFailure::TimedOut, "the hook took too long"));
+            let failed = Answer::Failed(HookError::new(HookFailure::TimedOut, self.host.too_late()));
             return self.time(ask.id, bound, failed);
         }
         self.arrange_all(later);

@@ -104,7 +104,7 @@ impl Actor {
                 Answer::Prepare(Prepared::Answered(Arc::new(ToolResult::text(text.clone()))))
             }
             Some(Prepare::Fails(why)) => failed(why),
-            Some(Prepare::Panics(why)) => Answer::Failed(HookError::new(HookFailure::Panicked, why.clone())),
+            Some(Prepare::Panics(why)) => panicked(why),
             Some(Prepare::Hangs) => return Vec::new(),
         };
         vec![answer(behaviour.prepare_takes, ask, said)]
@@ -223,6 +223,10 @@ impl Host for Actor {
         }
     }
 
+    fn too_late(&self) -> String {
+        named("it took too long")
+    }
+
     fn brings(&mut self, input: Input, engine: &Engine) -> Option<Input> {
         let of = |ask: &AskId| self.executions.get(ask).copied().filter(|_| engine.ask(*ask).is_some());
         match input {
@@ -260,7 +264,7 @@ fn hooked<T>(ask: AskId, hook: Option<Hook<T>>, say: impl FnOnce(Option<T>) -> A
     let end = match (fails, panics) {
         _ if hangs => None,
         (Some(why), _) => Some(failed(&why)),
-        (None, Some(why)) => Some(Answer::Failed(HookError::new(HookFailure::Panicked, why))),
+        (None, Some(why)) => Some(panicked(&why)),
         (None, None) => Some(say(says)),
     };
     edits.chain(end.map(|end| answer(takes, ask, end))).collect()
@@ -268,7 +272,15 @@ fn hooked<T>(ask: AskId, hook: Option<Hook<T>>, say: impl FnOnce(Option<T>) -> A
 
 /// A hook's failure, as a real host reports it: with the hook's name.
 fn failed(why: &str) -> Answer {
-    Answer::Failed(HookError::new(HookFailure::Failed, format!("{}: {why}", says::HOOK)))
+    Answer::Failed(HookError::new(HookFailure::Failed, named(why)))
+}
+
+fn panicked(why: &str) -> Answer {
+    Answer::Failed(HookError::new(HookFailure::Panicked, named(why)))
+}
+
+fn named(why: &str) -> String {
+    format!("{}: {why}", says::HOOK)
 }
 
 pub(crate) fn answer(after: u64, ask: AskId, answer: Answer) -> Later {

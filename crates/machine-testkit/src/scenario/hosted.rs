@@ -193,14 +193,12 @@ impl Seat {
 
     /// The agent is not needed any more: what is open with it now is open for ever.
     pub(crate) async fn leave(&self) {
-        settle().await;
         let agent = lock(&self.agent).take();
         if let Some(agent) = agent
             && let Ok(open) = agent.outstanding().await
         {
             *lock(&self.open) = open.iter().map(|open| open.ask.question.kind()).collect();
         }
-        settle().await;
     }
 
     /// Whether a timer or the time of a hook still runs.
@@ -341,6 +339,12 @@ impl Conductor {
             let staged = self.house.stage.next();
             let next = staged.into_iter().chain(cues.front().map(|(key, _)| *key)).min();
             let Some(key) = next else {
+                // An agent that leaves its seat lets its own things come to rest first.
+                settle().await;
+                settle().await;
+                if self.house.stage.next().is_some() {
+                    continue;
+                }
                 if self.is_at_rest().await {
                     return Ok(());
                 }

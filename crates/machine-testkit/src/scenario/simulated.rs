@@ -8,6 +8,7 @@ use machine_core::ask::{Answer, Approval, Approved, By, Cause, Executed, Questio
 use machine_core::event::{Event, Receipt, TurnEnd};
 use machine_core::ids::{AskId, CallId, InputId};
 use machine_core::input::{Abort, Command, Input, Submit};
+use machine_core::machine::Path;
 use machine_core::nested;
 use machine_core::outcome::ToolResult;
 
@@ -321,6 +322,7 @@ impl<'s> World<'s> {
         let mut played = Played { agents: Vec::new(), trace: self.trace, gaps: self.gaps };
         for player in self.players {
             let cast = &player.sim.host.cast;
+            let open = player.open();
             let gaps = cast.gaps.iter().map(|gap| in_agent(&player.name, gap));
             played.gaps.extend(gaps);
             played.agents.push(Told {
@@ -328,7 +330,7 @@ impl<'s> World<'s> {
                 history: player.sim.engine.history().clone(),
                 refused: player.refused,
                 looks: player.looks,
-                open: player.sim.engine.outstanding().map(|open| open.ask.question.kind()).collect(),
+                open,
                 ..Told::of_cast(&player.name, cast)
             });
         }
@@ -354,6 +356,13 @@ impl Player {
             command => command,
         };
         self.sim.send(command).err().map(|why| why.to_string())
+    }
+
+    /// What is open, by kind; of an agent that is closed nothing is.
+    fn open(&self) -> Vec<&'static str> {
+        let engine = &self.sim.engine;
+        let open = engine.outstanding().map(|open| open.ask.question.kind());
+        if engine.agent().state().leaf() == "Closed" { Vec::new() } else { open.collect() }
     }
 
     /// A rule grants a call, then what else it covers of what waits; the rest it grants as it comes (C16).
