@@ -6,5 +6,6 @@ mod json;
 mod main_job;
 mod prompt_loop;
 mod running;
+mod scenario;
 mod script;
 mod usage;
