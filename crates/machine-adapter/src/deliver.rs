@@ -1,9 +1,9 @@
 //! An input becomes an event of the machine that it belongs to, and runs to completion.
 use alloc::sync::Arc;
 
-use machine_core::ask::{Answer, HookError, HookFailure, Piece, Question, Subject, Timer};
+use machine_core::ask::{Answer, HookError, HookFailure, Piece, Prepared, Question, Subject, Timer};
 use machine_core::event::Event as Report;
-use machine_core::history::Edit;
+use machine_core::history::{Edit, is_object};
 use machine_core::ids::{AskId, CallId};
 use machine_core::input::{Command, Input};
 use machine_core::machine::{Kind, Machine, Path, Step};
@@ -106,6 +106,8 @@ impl<'r> Run<'r> {
             (Subject::Recover(_), Answer::Recover(answer)) => self.push(Work::ToTurn(T::Recovered(answer))),
             (Subject::Stop(_), Answer::Stop(verdict)) => self.push(Work::ToTurn(T::Stopped(verdict))),
             (Subject::Gate(_) | Subject::Recover(_) | Subject::Stop(_), Answer::Failed(error)) => self.push(Work::ToTurn(T::HookFailed(error))),
+            // What runs was judged as a JSON object (V09, C03).
+            (Subject::Prepare(call), Answer::Prepare(Prepared::Ready(plan))) if plan.args.as_deref().is_some_and(|args| !is_object(args)) => self.push(Work::ToCall(call, C::HookFailed(HookError::new(HookFailure::Failed, "the rewritten arguments are no JSON object")))),
             (Subject::Prepare(call), Answer::Prepare(prepared)) => self.push(Work::ToCall(call, C::Prepared(prepared))),
             (Subject::Approve(call), Answer::Approve(approved)) => self.push(Work::ToCall(call, C::Approved { approval: approved.approval.clone(), rule: approved.rule.clone() })),
             (Subject::Execute(call), Answer::Execute(end)) => self.push(Work::ToCall(call, C::Executed(end))),
@@ -191,7 +193,7 @@ impl<'r> Run<'r> {
             Command::Consume(call) => A::Consume(call),
             Command::Abort(abort) => A::Abort(abort.cause.clone()),
             Command::Pause => A::Pause,
-            Command::Resume => A::Resume { unanswered: self.engine.history.ready().is_ok() },
+            Command::Resume => A::Resume { unanswered: self.engine.history.is_unanswered() },
             Command::Maintain => A::Maintain,
             Command::Close => A::Close,
             Command::Declare(call, access) => {

@@ -4,7 +4,7 @@ mod story;
 
 use std::sync::Arc;
 
-use machine_core::ask::{Answer, Executed, Gated, Piece, Prepared, Proceed, StopVerdict};
+use machine_core::ask::{Answer, Executed, Gated, Piece, Plan, Prepared, Proceed, StopVerdict};
 use machine_core::config::{Config, Settings, ToolSpec};
 use machine_core::event::{EndReason, Event, HeadTold, TurnError};
 use machine_core::message::{Origin, text_content};
@@ -291,4 +291,17 @@ fn c_v07_every_entry_says_where_it_comes_from() {
     assert!(
         matches!(world.engine.history().get(0).unwrap().origin, Origin::Prompt { ref id } if &*id.0 == "go")
     );
+}
+
+#[test]
+fn c_v09_what_a_hook_rewrites_must_be_an_object_too() {
+    for args in ["[1]", "5", "{\"a\":", ""] {
+        let plan = Plan { args: Some(args.into()), approval: true, ..Plan::default() };
+        let script = model([calls(&["a", "b"]), text("ok")]);
+        let script = script.tool("a", Behaviour::ok("no", 1).plan(plan)).tool("b", Behaviour::ok("yes", 1));
+        let mut world = go(with(|_| {}), script);
+        assert_eq!(rest(&mut world), "go | [a b] | a error(hookfailed) | b ok | ok", "{args}");
+        assert_eq!(ran(&world), "b", "C03: it is not asked about, and does not run");
+        assert_eq!(asked(&world, "Approve"), []);
+    }
 }

@@ -182,6 +182,12 @@ impl History {
         }
     }
 
+    /// Whether it ends in something that the model has not answered: results, a prompt, a marker (A12). A summary asks
+    /// for nothing.
+    pub fn is_unanswered(&self) -> bool {
+        self.ready().is_ok() && self.last().is_some_and(|last| last.origin != Origin::Summary)
+    }
+
     /// The full check, O(n): every entry again, from nothing.
     pub fn audit(&self) -> Result<(), HistoryError> {
         let mut again = Self::new();

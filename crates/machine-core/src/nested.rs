@@ -12,7 +12,9 @@ use crate::outcome::ToolResult;
 /// What an agent said in a turn, and how that turn ended if it is not simply done: the result of the call that ran it.
 /// Only a completed turn is a success.
 pub fn report(end: &TurnEnd, history: &History) -> ToolResult {
-    let said = history.iter().rev().take_while(|entry| entry.turn == Some(end.turn)).find_map(|entry| {
+    // Its next turn may have begun already.
+    let newest_first = history.iter().rev().skip_while(|entry| entry.turn != Some(end.turn));
+    let said = newest_first.take_while(|entry| entry.turn == Some(end.turn)).find_map(|entry| {
         matches!(entry.message, Message::Assistant { .. })
             .then(|| entry.message.text())
             .filter(|text| !text.is_empty())

@@ -28,12 +28,12 @@ impl Editor {
     }
 
     /// Changes history, or refuses and leaves it as it was. Nothing else changes it meanwhile: what is accepted here
-    /// is accepted by the engine.
+    /// is accepted by the engine, and what is refused is reported by it.
     pub async fn edit(&self, edit: Edit) -> Result<(), HistoryError> {
-        self.history.lock().unwrap_or_else(PoisonError::into_inner).edit(&edit)?;
+        let edited = self.history.lock().unwrap_or_else(PoisonError::into_inner).edit(&edit);
         // Nobody takes it only when the question was withdrawn, and then this future is about to be dropped.
         let _ = self.to.send((self.ask, Piece::Edit(Arc::new(edit)))).await;
-        Ok(())
+        edited
     }
 
     /// The first `up_to` entries become `into`: compaction.

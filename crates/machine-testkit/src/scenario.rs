@@ -3,7 +3,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`file`], [`expect`] | the keys of a file |
+//! | [`file`], [`call`], [`hook`], [`verb`], [`expect`] | the keys of a file |
 //! | [`load`] | reading one, and what is wrong with it |
 //! | [`words`] | entries, events and ends as short lines |
 //! | [`played`] | what came out of a run |
@@ -14,9 +14,11 @@
 //! | `hosted` | the driver on the real host (feature `tokio`) |
 pub(crate) mod actor;
 pub mod bless;
+pub mod call;
 pub(crate) mod cast;
 pub mod expect;
 pub mod file;
+pub mod hook;
 #[cfg(feature = "tokio")]
 pub(crate) mod hosted;
 pub mod judge;
@@ -28,6 +30,7 @@ pub mod report;
 pub(crate) mod says;
 pub(crate) mod simulated;
 pub(crate) mod trace;
+pub mod verb;
 pub mod words;
 
 use std::path::PathBuf;
@@ -36,9 +39,10 @@ use std::sync::Arc;
 use machine_core::config::{Config, ConfigError, Questions};
 
 use crate::scenario::expect::Expect;
-use crate::scenario::file::{File, Place, Role};
+use crate::scenario::file::{File, Role};
 use crate::scenario::judge::{Missed, judge};
 use crate::scenario::played::{Cue, Look, Played};
+use crate::scenario::verb::Place;
 use crate::sim::Phase;
 
 /// A scenario that was read and is sound.

@@ -15,10 +15,12 @@ use machine_core::message::text_content;
 use machine_core::outcome::ToolResult;
 use machine_core::response::{Failure, ModelError};
 
+use crate::scenario::call::{Delegate, Ends, OnCancel, Prepare};
 use crate::scenario::cast::{Cast, Take, TakeEnd};
-use crate::scenario::file::{Allows, Delegate, Ends, Hook, OnCancel, Prepare};
+use crate::scenario::hook::Hook;
 use crate::scenario::phases;
 use crate::scenario::says;
+use crate::scenario::verb::Allows;
 use crate::sim::{Cancelled, Due, Host, Later, Phase};
 
 /// The host of a simulated agent.
@@ -29,6 +31,8 @@ pub(crate) struct Actor {
     pub(crate) wants: Vec<Want>,
     /// Rules that grant approvals.
     pub(crate) rules: Vec<Allows>,
+    /// The call that it runs in was stopped: it makes no request any more (H04).
+    pub(crate) orphaned: bool,
     /// Requests wait for a place (H05).
     limited: bool,
     finalizes: bool,
@@ -56,6 +60,7 @@ impl Actor {
             cast,
             wants: Vec::new(),
             rules: Vec::new(),
+            orphaned: false,
             limited,
             finalizes,
             kept: Kept::default(),
@@ -81,6 +86,11 @@ impl Actor {
         pieces.into_iter().map(piece).chain(end).collect()
     }
 
+    /// Whether the call of this ask was cancelled.
+    pub(crate) fn is_stopped(&self, ask: AskId) -> bool {
+        self.stopped.contains(&ask)
+    }
+
     fn prepare(&self, ask: AskId, call: CallId, tool: &str) -> Vec<Later> {
         let Some(named) = self.cast.named(call) else {
             return vec![answer(0, ask, Answer::Prepare(Prepared::Ready(Arc::new(Plan::default()))))];
@@ -96,6 +106,9 @@ impl Actor {
                 )];
             }
             None | Some(Prepare::Unknown) => ready(behaviour.planned()),
+            Some(Prepare::Rewrite(args)) if !machine_core::history::is_object(&args.0.text()) => {
+                failed("the rewritten arguments are no JSON object")
+            }
             Some(Prepare::Rewrite(args)) => ready(Plan { args: Some(args.0.text()), ..behaviour.planned() }),
             Some(Prepare::Invalid(why)) => Answer::Prepare(Prepared::InvalidArguments(why.clone())),
             Some(Prepare::Deny(why)) => Answer::Prepare(Prepared::Denied(why.clone())),
@@ -181,7 +194,9 @@ impl Host for Actor {
             Question::Prepare { call, tool, .. } => self.prepare(id, *call, tool),
             Question::Execute { call, .. } => self.execute(id, *call),
             Question::Attempt { attempt } => {
-                let Some(request) = engine.request(*attempt) else { return Vec::new() };
+                let Some(request) = engine.request(*attempt).filter(|_| !self.orphaned) else {
+                    return Vec::new();
+                };
                 if self.limited {
                     self.wants.push(Want::Place { ask: id, request });
                     return Vec::new();

@@ -12,7 +12,9 @@ use machine_core::outcome::ToolResult;
 use machine_core::response::{Failure, Finish, Finished, ModelError, ModelEvent};
 use serde_saphyr::Spanned;
 
-use crate::scenario::file::{Call, Ends, Fail, Hook, Prepare, Reply, Role};
+use crate::scenario::call::{Call, Ends, Prepare};
+use crate::scenario::file::{Fail, Reply, Role};
+use crate::scenario::hook::Hook;
 
 /// What is known of one agent's play.
 #[derive(Clone, Debug)]

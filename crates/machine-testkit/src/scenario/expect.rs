@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use crate::scenario::file::Place;
+use crate::scenario::verb::Place;
 
 /// What must come out of one agent. What is left out is not looked at.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -22,7 +22,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, advance, sleep_until};
 
 use crate::scenario::cast::Cast;
-use crate::scenario::file::{Allows, Verb, Watcher};
+use crate::scenario::file::Watcher;
 use crate::scenario::hosted::props::{Hooked, Player, Prop};
 use crate::scenario::hosted::stage::{Key, Stage};
 use crate::scenario::phases;
@@ -30,6 +30,7 @@ use crate::scenario::played::{Cue, Look, Played, Told};
 use crate::scenario::says::{self, BRANCH, Deed};
 use crate::scenario::simulated::{NOT_ASKED, in_agent};
 use crate::scenario::trace;
+use crate::scenario::verb::{Allows, Verb};
 use crate::scenario::{Fault, Scenario};
 
 /// Polls that the host gets to come to rest between two things of the script. The longest way in it is about a dozen.

@@ -7,9 +7,12 @@ use machine_core::config::Config;
 use serde_saphyr::{Location, Spanned, UserMessageFormatter};
 
 use crate::scenario::Scenario;
+use crate::scenario::call::{Call, Ends, Prepare};
 use crate::scenario::expect::Expect;
-use crate::scenario::file::{Call, Ends, File, Hook, Hooks, Moment, Prepare, Reply, Role, Verb};
+use crate::scenario::file::{File, Reply, Role};
+use crate::scenario::hook::{Hook, Hooks};
 use crate::scenario::loose::{Many, Short};
+use crate::scenario::verb::{Moment, Verb};
 use crate::scenario::words::unknown_event;
 
 /// The largest file that is read, in bytes.

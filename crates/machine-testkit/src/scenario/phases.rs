@@ -1,5 +1,5 @@
 //! The order of things within one tick.
-use crate::scenario::file::Place;
+use crate::scenario::verb::Place;
 use crate::sim::Phase;
 
 /// What is said at once, in answer to what just happened.

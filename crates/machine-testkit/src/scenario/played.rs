@@ -5,7 +5,7 @@ use machine_core::event::Event;
 use machine_core::history::History;
 
 use crate::scenario::cast::Cast;
-use crate::scenario::file::{Moment, Place};
+use crate::scenario::verb::{Moment, Place};
 use crate::scenario::words::Names;
 
 /// What came out of one run.

@@ -10,11 +10,9 @@ use machine_core::message::{Entry, Message, Origin, Part, Said, text_content};
 use machine_core::outcome::ToolResult;
 
 use crate::scenario::cast::{Cast, spec};
-use crate::scenario::file::{
-    Aborts, Allows, Approves, Begins, Cancels, Edits, Finalized, Gates, Recovers, Retries, Says, Screens,
-    Stops, Verb,
-};
+use crate::scenario::hook::{Begins, Edits, Finalized, Gates, Recovers, Retries, Screens, Stops};
 use crate::scenario::loose::Short;
+use crate::scenario::verb::{Aborts, Allows, Approves, Cancels, Says, Verb};
 
 /// The name of the hook that plays the script.
 pub(crate) const HOOK: &str = "script";

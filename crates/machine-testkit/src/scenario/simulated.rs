@@ -13,12 +13,13 @@ use machine_core::nested;
 use machine_core::outcome::ToolResult;
 
 use crate::scenario::actor::{Actor, Want, answer};
+use crate::scenario::call::Delegate;
 use crate::scenario::cast::Cast;
-use crate::scenario::file::{Allows, Delegate, Verb};
 use crate::scenario::phases;
 use crate::scenario::played::{Cue, Look, Played, Told};
 use crate::scenario::says::{self, Deed};
 use crate::scenario::trace;
+use crate::scenario::verb::{Allows, Verb};
 use crate::scenario::{Fault, Scenario};
 use crate::sim::{Phase, Sim};
 
@@ -150,6 +151,10 @@ impl<'s> World<'s> {
                 for verb in moment.verbs.0 {
                     self.act(&agent, verb);
                     self.settle()?;
+                    while let Some(i) = self.at_once() {
+                        self.players[i].sim.step();
+                        self.settle()?;
+                    }
                 }
             }
             Due::Cue(Cue::Look { agent, look }) => match self.find(&agent) {
@@ -162,6 +167,12 @@ impl<'s> World<'s> {
             Due::Open { parent, ask, name, delegate } => self.delegate(parent, ask, &name, &delegate)?,
         }
         Ok(())
+    }
+
+    /// Who says something at once, in answer to what just happened.
+    fn at_once(&self) -> Option<usize> {
+        let now = Some((self.now, phases::AT_ONCE));
+        self.players.iter().position(|player| !player.gone && player.sim.due() == now)
     }
 
     fn find(&self, agent: &str) -> Option<usize> {
@@ -188,6 +199,7 @@ impl<'s> World<'s> {
     fn settle(&mut self) -> Result<(), Fault> {
         loop {
             for i in 0..self.players.len() {
+                self.players[i].follow_parent(self.now);
                 self.hear(i);
             }
             let wants = self.players.iter_mut().enumerate();
@@ -222,11 +234,7 @@ impl<'s> World<'s> {
                         && player.child.as_ref().is_some_and(|child| (child.parent, child.ask) == (i, ask))
                 });
                 if let Some(child) = child {
-                    let abort = Abort { cause: Cause::by(By::Parent), target: None };
-                    let player = &mut self.players[child];
-                    player.sim.wait_until(self.now);
-                    let refused = player.command(Command::Abort(Arc::new(abort)));
-                    player.refused.extend(refused);
+                    self.players[child].sim.host.orphaned = true;
                 }
             }
             Want::Place { ask, request } => {
@@ -269,10 +277,12 @@ impl<'s> World<'s> {
         if player.gone || player.sim.engine.ask(ask).is_none() {
             return Ok(());
         }
+        let stopped = player.sim.host.is_stopped(ask);
         let prompt: InputId = "prompt".into();
         let child = Child { parent, ask, prompt: prompt.clone() };
         self.open(&delegate.role, name, Some(child))?;
         if let Some(player) = self.players.last_mut() {
+            player.sim.host.orphaned = stopped;
             let refused = player.command(Command::Submit(Submit::text(prompt, delegate.prompt.as_str())));
             player.refused.extend(refused);
         }
@@ -288,6 +298,8 @@ impl<'s> World<'s> {
         }
         let news: Vec<Event> = player.sim.events[player.seen..].iter().map(|e| e.event.clone()).collect();
         player.seen = player.sim.events.len();
+        // Nobody drives an agent that is closed.
+        player.gone |= player.sim.engine.agent().state().leaf() == "Closed";
         let Some(child) = &player.child else { return };
         if player.gone {
             return;
@@ -339,6 +351,17 @@ impl<'s> World<'s> {
 }
 
 impl Player {
+    /// Its call was stopped, so whatever runs here is, too (H04).
+    fn follow_parent(&mut self, now: u64) {
+        let leaf = self.sim.engine.agent().state().leaf();
+        if self.sim.host.orphaned && !self.gone && matches!(leaf, "Active" | "Screening" | "Maintaining") {
+            self.sim.wait_until(now);
+            let abort = Abort { cause: Cause::by(By::Parent), target: None };
+            let refused = self.command(Command::Abort(Arc::new(abort)));
+            self.refused.extend(refused);
+        }
+    }
+
     /// Sends a command; gives the reason if it is refused.
     fn command(&mut self, command: Command) -> Option<String> {
         let command = match command {

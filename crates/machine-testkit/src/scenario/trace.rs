@@ -8,7 +8,7 @@ use machine_core::ids::{AskId, CallId};
 use machine_core::input::Input;
 use machine_core::machine::Step;
 
-use crate::scenario::file::Verb;
+use crate::scenario::verb::Verb;
 use crate::scenario::words::{Names, attempt, step, turn};
 use crate::sim::Traced;
 

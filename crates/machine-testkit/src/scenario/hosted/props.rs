@@ -6,7 +6,6 @@ use machine_adapter::Request;
 use machine_core::Text;
 use machine_core::ask::{Gated, Plan, Recovery, Screened, StopVerdict};
 use machine_core::config::ToolSpec;
-use machine_core::history::Edit;
 use machine_core::ids::CallId;
 use machine_core::outcome::ToolResult;
 use machine_core::response::{Finished, ModelError};
@@ -16,8 +15,10 @@ use machine_host::{
     Wants,
 };
 
+use crate::scenario::call::{Call, Delegate, Ends, OnCancel, Prepare};
 use crate::scenario::cast::{Named, Take, TakeEnd};
-use crate::scenario::file::{Call, Delegate, Ends, Hook, OnCancel, Prepare, Role};
+use crate::scenario::file::Role;
+use crate::scenario::hook::Hook;
 use crate::scenario::hosted::stage::Waiting;
 use crate::scenario::hosted::{House, Seat, lock};
 use crate::scenario::says;
@@ -181,7 +182,7 @@ impl Player {
     }
 }
 
-async fn stopped(cx: &ToolCx, on_cancel: &OnCancel) -> crate::scenario::file::ReportAt {
+async fn stopped(cx: &ToolCx, on_cancel: &OnCancel) -> crate::scenario::call::ReportAt {
     match on_cancel {
         OnCancel::Ends(report) => {
             cx.cancelled().await;
@@ -236,7 +237,8 @@ impl Hooked {
         self.player.arrange(takes).turn().await;
         if let Some(editor) = editor {
             for edit in edits.into_iter().map(says::edit) {
-                edited(&editor, edit).await?;
+                // One that is refused is reported; the script goes on.
+                let _ = editor.edit(edit).await;
             }
         }
         match (fails, panic) {
@@ -246,11 +248,6 @@ impl Hooked {
             (None, None) => Ok(says),
         }
     }
-}
-
-/// An edit that is refused is reported by the engine; a script goes on.
-async fn edited(editor: &Editor, edit: Edit) -> Result<(), BoxError> {
-    editor.edit(edit).await.map_err(BoxError::from)
 }
 
 impl Hooks for Hooked {
