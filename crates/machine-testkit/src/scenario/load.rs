@@ -3,7 +3,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use machine_core::config::Config;
 use serde_saphyr::{Location, Spanned, UserMessageFormatter};
 
 use crate::scenario::Scenario;
@@ -76,7 +75,21 @@ impl Scenario {
         let file: File = serde_saphyr::from_str_with_options(text, options)
             .map_err(|error| malformed((error.location().unwrap_or(Location::UNKNOWN), problem(&error))))?;
         check(&file).map_err(malformed)?;
-        Ok(Self::new(path.to_owned(), file))
+        let scenario = Self::new(path.to_owned(), file);
+        scenario.check_configs().map_err(malformed)?;
+        Ok(scenario)
+    }
+}
+
+impl Scenario {
+    /// No configuration is nonsense, together with the tools and questions that follow from the script.
+    fn check_configs(&self) -> Result<(), Mistake> {
+        for name in std::iter::once("").chain(self.file.agents.keys().map(|name| &**name)) {
+            let (role, config) = self.role(name);
+            let at = role.config.as_ref().map_or(Location::UNKNOWN, |config| config.referenced);
+            config.check().map_err(|error| (at, format!("config.{error}")))?;
+        }
+        Ok(())
     }
 }
 
@@ -90,13 +103,7 @@ fn problem(error: &serde_saphyr::Error) -> String {
 
 /// What a file may not say although it can be read.
 fn check(file: &File) -> Result<(), Mistake> {
-    let main = Part {
-        config: &file.config,
-        model: &file.model,
-        then: &file.model_then,
-        calls: &file.calls,
-        hooks: &file.hooks,
-    };
+    let main = Part { model: &file.model, then: &file.model_then, calls: &file.calls, hooks: &file.hooks };
     let of_role = |role: &'_ Role| Part::of(role).check(file);
     main.check(file)?;
     file.agents.values().try_for_each(of_role)?;
@@ -115,7 +122,6 @@ fn check(file: &File) -> Result<(), Mistake> {
 
 /// What one agent plays.
 struct Part<'f> {
-    config: &'f Option<Spanned<Config>>,
     model: &'f [Spanned<Reply>],
     then: &'f Option<Spanned<Reply>>,
     calls: &'f BTreeMap<String, Spanned<Many<Call>>>,
@@ -124,14 +130,11 @@ struct Part<'f> {
 
 impl<'f> Part<'f> {
     fn of(role: &'f Role) -> Self {
-        let Role { standalone: _, config, model, model_then: then, calls, hooks } = role;
-        Self { config, model, then, calls, hooks }
+        let Role { standalone: _, config: _, model, model_then: then, calls, hooks } = role;
+        Self { model, then, calls, hooks }
     }
 
     fn check(&self, file: &File) -> Result<(), Mistake> {
-        if let Some(config) = self.config {
-            config.value.check().map_err(|error| (config.referenced, format!("config.{error}")))?;
-        }
         let replies = || self.model.iter().chain(self.then);
         replies().try_for_each(reply_is_sound)?;
         for (label, behaviours) in self.calls {
