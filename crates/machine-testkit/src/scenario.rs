@@ -36,7 +36,7 @@ pub mod words;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use machine_core::config::{Config, ConfigError, Questions};
+use machine_core::config::{Config, ConfigError};
 
 use crate::scenario::expect::Expect;
 use crate::scenario::file::{File, Role};
@@ -141,18 +141,8 @@ impl Scenario {
             Some(role) if !name.is_empty() => Arc::new(role.clone()),
             _ => self.main.clone(),
         };
-        let mut config = role.config.as_ref().map(|config| config.value.clone()).unwrap_or_default();
-        if config.request.tools.is_empty() {
-            config.request.tools = role.tools().into();
-        }
-        config.ask = Questions {
-            screen: role.hooks.screen.is_some(),
-            gate: role.hooks.gate.is_some(),
-            recover: role.hooks.recover.is_some(),
-            stop: role.hooks.stop.is_some(),
-            finalize: role.finalizes(),
-            timeout_ms: config.ask.timeout_ms,
-        };
+        let config = role.config.as_ref().map(|config| config.value.clone()).unwrap_or_default();
+        let config = role.complete(config);
         (role, config)
     }
 

@@ -193,7 +193,23 @@ impl<H: Host> Sim<H> {
 
     /// Delivers what is due next.
     pub fn step(&mut self) {
-        if let Some(((at, ..), input)) = self.arranged.pop_first() {
+        if let Some(key) = self.arranged.keys().next().copied() {
+            self.step_to(key);
+        }
+    }
+
+    /// Delivers what is due next at this time and place of its tick; whether there was something.
+    pub fn step_at(&mut self, at: u64, phase: Phase) -> bool {
+        let key = self.arranged.range((at, phase, 0)..=(at, phase, u64::MAX)).next().map(|(key, _)| *key);
+        key.is_some_and(|key| {
+            self.step_to(key);
+            true
+        })
+    }
+
+    fn step_to(&mut self, key: (u64, Phase, u64)) {
+        if let Some(input) = self.arranged.remove(&key) {
+            let at = key.0;
             self.now = at;
             let Some(input) = self.host.brings(input, &self.engine) else { return };
             if let Err(why) = self.deliver(input) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use machine_adapter::Request;
 use machine_core::ask::{Executed, Plan};
-use machine_core::config::ToolSpec;
+use machine_core::config::{Config, Questions, ToolSpec};
 use machine_core::ids::{CallId, StepId};
 use machine_core::message::Part;
 use machine_core::outcome::ToolResult;
@@ -14,7 +14,7 @@ use serde_saphyr::Spanned;
 
 use crate::scenario::call::{Call, Ends, Prepare};
 use crate::scenario::file::{Fail, Reply, Role};
-use crate::scenario::hook::Hook;
+use crate::scenario::hook::{Hook, Hooks};
 
 /// What is known of one agent's play.
 #[derive(Clone, Debug)]
@@ -193,6 +193,23 @@ impl Role {
             }
         }
         names.into_iter().map(spec).collect()
+    }
+
+    /// A configuration with what follows from the script: the tools, unless it names some, and the questions.
+    pub(crate) fn complete(&self, mut config: Config) -> Config {
+        if config.request.tools.is_empty() {
+            config.request.tools = self.tools().into();
+        }
+        let Hooks { screen, gate, recover, stop, maintain: _ } = &self.hooks;
+        config.ask = Questions {
+            screen: screen.is_some(),
+            gate: gate.is_some(),
+            recover: recover.is_some(),
+            stop: stop.is_some(),
+            finalize: self.finalizes(),
+            timeout_ms: config.ask.timeout_ms,
+        };
+        config
     }
 
     /// How calls of a tool behave.

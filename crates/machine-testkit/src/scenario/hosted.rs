@@ -30,7 +30,7 @@ use crate::scenario::played::{Cue, Look, Played, Told};
 use crate::scenario::says::{self, BRANCH, Deed};
 use crate::scenario::simulated::{NOT_ASKED, in_agent};
 use crate::scenario::trace;
-use crate::scenario::verb::{Allows, Verb};
+use crate::scenario::verb::{Allows, Place, Verb};
 use crate::scenario::{Fault, Scenario};
 
 /// Polls that the host gets to come to rest between two things of the script. The longest way in it is about a dozen.
@@ -298,14 +298,7 @@ async fn act(agent: &Agent, deed: Deed) -> Result<(), String> {
             Command::Pause => agent.pause().await,
             Command::Resume => agent.resume().await,
             Command::Maintain => agent.maintain().await.map(drop),
-            Command::Configure(config) => {
-                let mut config = Arc::unwrap_or_clone(config);
-                if config.request.tools.is_empty() {
-                    config.request.tools =
-                        agent.config().await.map_err(|e| e.to_string())?.request.tools.clone();
-                }
-                agent.configure(config).await
-            }
+            Command::Configure(config) => agent.configure(Arc::unwrap_or_clone(config)).await,
             Command::Close => agent.close().await,
         },
     };
@@ -335,8 +328,11 @@ struct Conductor {
 
 impl Conductor {
     async fn run(&mut self, mut cues: std::collections::VecDeque<(Key, Cue)>) -> Result<(), Fault> {
+        let mut in_one_go = false;
         for _ in 0..PATIENCE {
-            settle().await;
+            if !std::mem::take(&mut in_one_go) {
+                settle().await;
+            }
             let staged = self.house.stage.next();
             let next = staged.into_iter().chain(cues.front().map(|(key, _)| *key)).min();
             let Some(key) = next else {
@@ -357,7 +353,12 @@ impl Conductor {
             }
             if cues.front().is_some_and(|(front, _)| *front == key) {
                 if let Some((_, cue)) = cues.pop_front() {
-                    self.due(cue).await;
+                    // What comes before timers comes in one go.
+                    let first = key.phase == phases::verbs(Place::First);
+                    let more =
+                        cues.front().is_some_and(|(next, _)| (next.at, next.phase) == (key.at, key.phase));
+                    self.due(cue, !first || !more).await;
+                    in_one_go = first && more;
                 }
             } else {
                 self.house.stage.fire(key);
@@ -410,12 +411,18 @@ impl Conductor {
         true
     }
 
-    async fn due(&mut self, cue: Cue) {
+    async fn due(&mut self, cue: Cue, settles: bool) {
         let now = self.house.stage.now();
         match cue {
             Cue::Do { agent, moment } => {
+                let first = moment.order == Place::First;
                 for verb in moment.verbs.0 {
                     self.act(&agent, verb, now);
+                    if settles && !first {
+                        settle().await;
+                    }
+                }
+                if settles && first {
                     settle().await;
                 }
             }

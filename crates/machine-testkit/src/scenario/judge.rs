@@ -387,9 +387,10 @@ pub fn differences(one: &Played, other: &Played) -> Vec<Missed> {
     let names = |played: &Played| played.agents.iter().map(|told| told.agent.clone()).collect::<Vec<_>>();
     differ("agents".into(), names(one), names(other));
     for (one, other) in one.agents.iter().zip(&other.agents) {
-        let both: [(&str, fn(&Told) -> Vec<String>); 7] = [
+        let both: [(&str, fn(&Told) -> Vec<String>); 8] = [
             ("events", durable),
             ("history", Told::history_lines),
+            ("what the model reads", texts),
             ("requests", requests),
             ("starts", |told| told.starts.clone()),
             ("states", states),
@@ -409,6 +410,10 @@ pub fn differences(one: &Played, other: &Played) -> Vec<Missed> {
 fn durable(told: &Told) -> Vec<String> {
     let durable = told.events.iter().filter(|(_, event)| event.is_durable());
     durable.map(|(at, event)| format!("@{at} {}", told.names.event(event))).collect()
+}
+
+fn texts(told: &Told) -> Vec<String> {
+    told.history.iter().map(|entry| entry.message.text()).collect()
 }
 
 fn requests(told: &Told) -> Vec<String> {

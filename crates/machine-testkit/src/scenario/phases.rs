@@ -2,19 +2,19 @@
 use crate::scenario::verb::Place;
 use crate::sim::Phase;
 
-/// What is said at once, in answer to what just happened.
-pub(crate) const AT_ONCE: Phase = Phase(0);
 /// Timers of the engine, and hooks whose time is up.
 pub(crate) const TIMERS: Phase = Phase(3);
+/// What is said at once, in answer to what just happened.
+pub(crate) const AT_ONCE: Phase = Phase(4);
 /// What model, calls and hooks bring after a while.
-pub(crate) const ANSWERS: Phase = Phase(6);
+pub(crate) const ANSWERS: Phase = Phase(7);
 
 /// What somebody does.
 pub(crate) fn verbs(place: Place) -> Phase {
     Phase(match place {
         Place::First => 1,
-        Place::Between => 4,
-        Place::Last => 7,
+        Place::Between => 5,
+        Place::Last => 8,
     })
 }
 

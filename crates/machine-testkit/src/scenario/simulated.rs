@@ -19,7 +19,7 @@ use crate::scenario::phases;
 use crate::scenario::played::{Cue, Look, Played, Told};
 use crate::scenario::says::{self, Deed};
 use crate::scenario::trace;
-use crate::scenario::verb::{Allows, Verb};
+use crate::scenario::verb::{Allows, Place, Verb};
 use crate::scenario::{Fault, Scenario};
 use crate::sim::{Phase, Sim};
 
@@ -148,12 +148,15 @@ impl<'s> World<'s> {
     fn due(&mut self, due: Due) -> Result<(), Fault> {
         match due {
             Due::Cue(Cue::Do { agent, moment }) => {
+                let first = (self.now, phases::verbs(Place::First));
                 for verb in moment.verbs.0 {
                     self.act(&agent, verb);
                     self.settle()?;
-                    while let Some(i) = self.at_once() {
-                        self.players[i].sim.step();
-                        self.settle()?;
+                    // What comes before timers comes in one go.
+                    let more =
+                        || self.cues.keys().next().is_some_and(|(at, phase, _)| (*at, *phase) == first);
+                    if moment.order != Place::First || !more() {
+                        self.answer_at_once()?;
                     }
                 }
             }
@@ -169,10 +172,14 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    /// Who says something at once, in answer to what just happened.
-    fn at_once(&self) -> Option<usize> {
-        let now = Some((self.now, phases::AT_ONCE));
-        self.players.iter().position(|player| !player.gone && player.sim.due() == now)
+    /// What is said at once in answer to a verb, before timers that are due as well.
+    fn answer_at_once(&mut self) -> Result<(), Fault> {
+        let now = self.now;
+        let speaks = |player: &mut Player| !player.gone && player.sim.step_at(now, phases::AT_ONCE);
+        while self.players.iter_mut().any(speaks) {
+            self.settle()?;
+        }
+        Ok(())
     }
 
     fn find(&self, agent: &str) -> Option<usize> {
@@ -364,20 +371,6 @@ impl Player {
 
     /// Sends a command; gives the reason if it is refused.
     fn command(&mut self, command: Command) -> Option<String> {
-        let command = match command {
-            // Which questions are asked follows from the hooks.
-            Command::Configure(config) => {
-                let ask = self.sim.engine.config().ask;
-                let mut config = Arc::unwrap_or_clone(config);
-                config.request.tools = match config.request.tools.is_empty() {
-                    true => self.sim.engine.config().request.tools.clone(),
-                    false => config.request.tools,
-                };
-                config.ask = machine_core::config::Questions { timeout_ms: config.ask.timeout_ms, ..ask };
-                Command::Configure(Arc::new(config))
-            }
-            command => command,
-        };
         self.sim.send(command).err().map(|why| why.to_string())
     }
 
