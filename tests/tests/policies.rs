@@ -53,9 +53,12 @@ fn every_setting_stands_on_the_page_with_its_default() {
     assert_eq!(rows(plan), right);
 }
 
+/// Makes a configuration nonsense.
+type Spoil = fn(&mut Config);
+
 #[test]
 fn nonsense_is_refused_with_its_setting() {
-    let bad: [(&str, fn(&mut Config)); 14] = [
+    let bad: [(&str, Spoil); 14] = [
         ("calls.max_parallel", |config| config.calls.max_parallel = 0),
         ("retry.attempts", |config| config.retry.attempts = 0),
         ("retry.cap_ms", |config| config.retry.cap_ms = config.retry.base_ms - 1),
