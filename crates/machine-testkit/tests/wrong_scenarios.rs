@@ -38,6 +38,8 @@ fn a_call_that_is_never_made() {
 fn a_tick_in_the_past() {
     let text = "title: x\ntimeline:\n  - {at: 5, do: pause}\n  - {at: 3, do: resume}\nexpect: {}";
     wrong(text, "x.yaml:4:5: tick 3 is in the past: the moment above is at 5");
+    let late = "title: x\ntimeline:\n  - {at: 18446744073709551615, do: pause}\nexpect: {}";
+    wrong(late, "x.yaml:3:5: tick 18446744073709551615 is too late");
     let piece =
         "title: x\nmodel:\n  - pieces: [{at: 5, event: {text: a}}, {at: 4, event: {text: b}}]\nexpect: {}";
     wrong(piece, "x.yaml:3:5: a piece comes before the one above it");
@@ -62,6 +64,30 @@ fn an_action_that_there_is_not() {
     wrong("title: x\ntimeline: [{at: 0, do: puase}]\nexpect: {}", "unknown variant `puase`");
     wrong("title: x\ntimeline: [{at: 0, do: {abort: nobody}}]\nexpect: {}", "unknown variant `nobody`");
     wrong("title: x\ntimeline: [{at: 0, agent: b, do: pause}]\nexpect: {}", "there is no agent `b`");
+}
+
+#[test]
+fn agents_that_open_themselves() {
+    let role = "{model: [{calls: [p]}], calls: {p: {ends: {agent: {role: r, prompt: x}}}}}";
+    let text = format!(
+        "title: x\nmodel: [{{calls: [p]}}]\ncalls: {{p: {{ends: {{agent: {{role: r, prompt: x}}}}}}}}\n\
+         agents: {{r: {role}}}\ntimeline: [{{at: 0, do: {{submit: go}}}}]\nexpect: {{}}"
+    );
+    let fault = Scenario::parse(Path::new("x.yaml"), &text)
+        .expect("it is sound")
+        .simulate()
+        .expect_err("it never ends");
+    assert!(fault.to_string().contains("does a role open itself?"), "{fault}");
+}
+
+#[test]
+fn what_is_refused_and_not_expected_is_a_failure() {
+    let text =
+        "title: x\nmodel: [{text: a}]\ntimeline: [{at: 0, do: [{submit: go}, {withdraw: x}]}]\nexpect: {}";
+    let verdict =
+        Scenario::parse(Path::new("x.yaml"), text).expect("it is sound").simulate().expect("it ends");
+    assert_eq!(verdict.missed.len(), 1, "{verdict}");
+    assert!(verdict.to_string().contains("withdraw x: no pending input has the id `x`"), "{verdict}");
 }
 
 #[test]
