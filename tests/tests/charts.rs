@@ -93,6 +93,7 @@ fn no_chart_is_left_without_its_machine() {
     assert!(stale.is_empty(), "docs/charts holds {stale:?}");
 }
 
+/// The states are those of A01, T01 and C01.
 #[test]
 fn every_state_and_every_event_is_reached() {
     each(|drawable, chart| {
