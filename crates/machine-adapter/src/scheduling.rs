@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use machine_agent::inbox::Waiting;
 use machine_core::access::Access;
-use machine_core::ask::{By, Question, Subject, Timer, WithdrawnBecause};
+use machine_core::ask::{By, Question, Subject, Timer, Withdrawal, WithdrawnBecause};
 use machine_core::config::{Config, Fatal, LateResults};
 use machine_core::event::{Event as Report, TurnError};
 use machine_core::ids::CallId;
@@ -15,7 +15,7 @@ use machine_tool::{Call, State};
 
 use crate::deliver::Run;
 use crate::ledger::{Done, Opening};
-use crate::out::Work;
+use crate::out::{Order, Work};
 use crate::result;
 
 impl Run<'_> {
@@ -118,7 +118,16 @@ impl Run<'_> {
 
     pub(crate) fn deaf(&mut self, call: CallId, told: &Settlement) {
         self.engine.batch.deafen(call);
+        self.insist(call);
         self.lingers(call, false, told);
+    }
+
+    /// A call that was told to stop is answered without its outcome: whoever still works on it has no time left (X04).
+    fn insist(&mut self, call: CallId) {
+        if let Some(open) = self.engine.asks.about(&Subject::Execute(call)) {
+            let why = WithdrawnBecause::Obsolete;
+            self.out.now.push(Order::Withdraw(Withdrawal { ask: open, why, grace_ms: Some(0) }));
+        }
     }
 
     fn lingers(&mut self, call: CallId, detached: bool, told: &Settlement) {

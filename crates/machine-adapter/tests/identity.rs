@@ -1,4 +1,4 @@
-//! Ids and what goes with an input: what fits another session, how turns are counted, the host's own data.
+//! Ids: nothing of one session fits another, and turns are counted on.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 mod story;
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use machine_adapter::{Engine, Order, Out};
 use machine_core::event::Event;
-use machine_core::input::{Command, Input, Note, Submit};
+use machine_core::input::Input;
 use machine_journal::Record;
 use machine_testkit::script::Behaviour;
 use story::*;
@@ -42,31 +42,6 @@ fn c_v02_nothing_of_one_branch_fits_another() {
     for (_, order) in &world.orders {
         let Order::Ask(ask) = order else { continue };
         assert_eq!(ask.id.branch, 1);
-    }
-}
-
-#[test]
-fn c_v16_the_hosts_own_data_stand_on_the_entry_alone() {
-    let data = |n: u32| Some(format!(r#"{{"z": {n}, "a":  "as it is"}}"#).into());
-    let mut world = world(with(|_| {}), model([text("1"), text("2")]));
-    let note = Note { meta: data(1), ..(*Note::text("n", "n")).clone() };
-    let prompt = Submit { meta: data(2), ..(*Submit::text("p", "p")).clone() };
-    world.arrange(0, Command::Inject(Arc::new(note)));
-    world.arrange(1, Command::Submit(Arc::new(prompt)));
-    assert_eq!(rest(&mut world), "note n | p | 1", "its text says nothing of them");
-    let kept: Vec<_> = world.engine.history().iter().map(|entry| entry.meta.clone()).collect();
-    assert_eq!(kept, [data(1), data(2), None]);
-    let told: Vec<_> = world
-        .events
-        .iter()
-        .filter_map(|stamped| match &stamped.event {
-            Event::Committed { entry, .. } => Some(entry.meta.clone()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(told, kept);
-    for entry in world.host.requests[0].history.iter() {
-        assert!(!format!("{:?}", entry.message).contains("as it is"), "no part of the message");
     }
 }
 

@@ -230,12 +230,14 @@ pub struct ConfigError {
 impl Config {
     /// Refuses nonsense, with the reason.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let at_least_one: [(&'static str, u64, &'static str); 8] = [
+        let at_least_one: [(&'static str, u64, &'static str); 10] = [
             ("calls.max_parallel", self.calls.max_parallel.into(), "no call could ever run (B11)"),
             ("retry.attempts", self.retry.attempts.into(), "no request could ever be made"),
             ("turn.truncated", self.turn.truncated.into(), "the first cut response would have no meaning"),
             ("turn.calls", self.turn.calls.into(), "no response could have a call"),
             ("turn.response_bytes", self.turn.response_bytes as u64, "no response would fit"),
+            ("turn.argument_bytes", self.turn.argument_bytes as u64, "no call could have arguments"),
+            ("calls.output_chars", self.calls.output_chars as u64, "no output could be read (V15)"),
             ("calls.progress_chars", self.calls.progress_chars as u64, "no progress could be shown (C07)"),
             ("inbox.prompts", self.inbox.prompts as u64, "no prompt could be taken"),
             ("inbox.next_step", self.inbox.next_step as u64, "no notification could be taken"),

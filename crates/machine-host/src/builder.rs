@@ -46,6 +46,7 @@ pub struct AgentBuilder {
 
 struct Parent {
     call: CancellationToken,
+    over: CancellationToken,
     grace: Duration,
     inside: Inside,
     limit: Option<ModelLimit>,
@@ -158,10 +159,16 @@ impl AgentBuilder {
     }
 
     /// The agent works in this call of another one: when the call is stopped, so is whatever runs here, within half of
-    /// the call's grace, so that its end can still be told (H04).
+    /// the call's grace, so that its end can still be told (H04). When the call is given up, so is the grace here (X04).
     pub fn child_of(self, cx: &ToolCx) -> Self {
         let (inside, limit) = (cx.inside().clone(), cx.limit().cloned());
-        let parent = Parent { call: cx.token().clone(), grace: cx.grace() / 2, inside, limit };
+        let parent = Parent {
+            call: cx.token().clone(),
+            over: cx.over().clone(),
+            grace: cx.grace() / 2,
+            inside,
+            limit,
+        };
         Self { parent: Some(parent), ..self }
     }
 
@@ -237,7 +244,7 @@ impl AgentBuilder {
         if limit.as_ref().is_some_and(|limit| limit.most() == 0) {
             return Err(OpenError::NoRequests);
         }
-        let parent = parent.map(|parent| parent.call);
+        let (parent, parent_over) = parent.map(|parent| (parent.call, parent.over)).unzip();
         let watchers = Watchers::of(chain.hooks(), inside.clone(), watch_buffer);
         let parts = Arc::new(Parts {
             model,
@@ -249,6 +256,7 @@ impl AgentBuilder {
             rest_after,
             clock,
             parent,
+            parent_over,
             inside,
         });
         Ok((Opening { config: Arc::new(config), branch, parts }, Found { journal, parked }))

@@ -31,6 +31,8 @@ pub struct ToolCx {
 #[derive(Debug)]
 pub(crate) struct Stop {
     token: CancellationToken,
+    /// It was answered without its outcome.
+    over: CancellationToken,
     why: OnceLock<Stopped>,
 }
 
@@ -73,6 +75,16 @@ impl ToolCx {
     /// The token behind [`cancelled`](Self::cancelled), for whoever takes one.
     pub fn token(&self) -> &CancellationToken {
         &self.stop.token
+    }
+
+    /// Resolves when a stopped call was answered without its outcome: its grace was over, or somebody stopped the turn
+    /// again (X04). What it brings now is told late, at most (X06).
+    pub async fn given_up(&self) {
+        self.stop.over.cancelled().await;
+    }
+
+    pub(crate) fn over(&self) -> &CancellationToken {
+        &self.stop.over
     }
 
     /// How long the outcome of a stopped call counts (X03).
@@ -133,12 +145,14 @@ impl ToolCx {
 impl Stop {
     /// It stops with its agent.
     pub(crate) fn under(agent: &CancellationToken) -> Arc<Self> {
-        Arc::new(Self { token: agent.child_token(), why: OnceLock::new() })
+        Arc::new(Self { token: agent.child_token(), over: agent.child_token(), why: OnceLock::new() })
     }
 
-    /// The call must stop; the first reason counts (X01).
+    /// The call must stop; the first reason counts (X01). The second time its time is over.
     pub(crate) fn fire(&self, why: WithdrawnBecause, grace: Duration) {
-        let _ = self.why.set(Stopped { why, grace });
+        if self.why.set(Stopped { why, grace }).is_err() {
+            self.over.cancel();
+        }
         self.token.cancel();
     }
 

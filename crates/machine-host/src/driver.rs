@@ -130,12 +130,13 @@ impl Driver {
     /// floods the others can hold a deadline up; then commands, so that an abort is seen before what it stops.
     async fn next(&mut self) -> Next {
         let Self { spine, requests, .. } = self;
-        let parent = spine.session.parts.parent.clone();
-        let (stoppable, at_rest) = (spine.is_stoppable(), spine.is_at_rest());
+        let (parent, over) = (spine.session.parts.parent.clone(), spine.session.parts.parent_over.clone());
+        let (stoppable, aborting, at_rest) = (spine.is_stoppable(), spine.is_aborting(), spine.is_at_rest());
         let rest_after = spine.session.parts.rest_after;
         tokio::select! {
             biased;
             () = stopped(parent), if stoppable => Next::ParentStopped,
+            () = stopped(over), if aborting => Next::ParentStopped,
             (ask, due) = spine.timers.next() => Next::Due(ask, due),
             request = requests.recv() => request.map_or(Next::Abandoned, Next::Request),
             Some(attempt) = spine.leaving.recv() => Next::Left(attempt),
@@ -203,7 +204,7 @@ impl Driver {
         }
     }
 
-    /// Whatever runs, and whatever would start after it, is stopped (H04).
+    /// Whatever runs, and whatever would start after it, is stopped; the second time without grace (H04, X04).
     async fn abort_for_parent(&mut self) -> Flow {
         let abort = Abort { cause: Cause::by(By::Parent), target: None };
         self.spine.feed(Command::Abort(Arc::new(abort)).into(), None).await;
@@ -326,6 +327,11 @@ impl Spine {
     /// Whether an abort has something to stop.
     fn is_stoppable(&self) -> bool {
         matches!(self.session.engine.agent().state().leaf(), "Active" | "Screening" | "Maintaining")
+    }
+
+    /// Whether a turn is being stopped; a second abort ends it at once (X04).
+    fn is_aborting(&self) -> bool {
+        self.session.engine.agent().state().leaf() == "Aborting"
     }
 
     /// Whether nothing can happen unless a handle asks for it. An approval that a person owes is no reason to stay.

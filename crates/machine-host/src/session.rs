@@ -48,6 +48,8 @@ pub(crate) struct Parts {
     pub(crate) clock: WallClock,
     /// The call of another agent in which this one works (H04).
     pub(crate) parent: Option<CancellationToken>,
+    /// That call was given up: no grace is left here (X04).
+    pub(crate) parent_over: Option<CancellationToken>,
     pub(crate) inside: Inside,
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct Timers {
     queue: BTreeMap<(Instant, AskId), Due>,
     by_ask: HashMap<AskId, Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
+    /// The latest time that a sleep reached.
+    reached: Option<Instant>,
 }
 
 /// What is due.
@@ -56,9 +58,10 @@ impl Timers {
         self.queue.is_empty()
     }
 
-    /// One sleep serves all: it is set again only when another time is the next.
+    /// One sleep serves all: it is set again only when another time is the next. Only a sleep that is over says that a
+    /// time is up, never the clock: so what a test does at the very instant of a timer can come before it.
     async fn sleep_until(&mut self, at: Instant) {
-        if at <= Instant::now() {
+        if self.reached.is_some_and(|reached| at <= reached) {
             return;
         }
         let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(at)));
@@ -66,6 +69,7 @@ impl Timers {
             sleep.as_mut().reset(at);
         }
         sleep.as_mut().await;
+        self.reached = Some(at);
     }
 }
 

@@ -37,6 +37,7 @@ async fn an_agent_that_makes_no_sense_is_refused() {
     assert!(matches!(&error, OpenError::Config(ConfigError { field: "calls.max_parallel", .. })), "{error}");
 }
 
+/// What is not declared is everything (B01).
 #[test]
 fn a_typed_tool_says_what_it_touches() {
     use machine_core::access::{Access, Mode, Touch};

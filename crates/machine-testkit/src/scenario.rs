@@ -3,12 +3,12 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`file`], [`call`], [`hook`], [`verb`], [`expect`] | the keys of a file |
+//! | [`mod@file`], [`call`], [`hook`], [`verb`], [`expect`] | the keys of a file |
 //! | [`load`] | reading one, and what is wrong with it |
 //! | [`words`] | entries, events and ends as short lines |
 //! | [`played`] | what came out of a run |
-//! | [`judge`] | what was expected and did not come |
-//! | [`report`], [`bless`] | that, for people; writing what came in its place |
+//! | [`mod@judge`] | what was expected and did not come |
+//! | [`report`], [`mod@bless`] | that, for people; writing what came in its place |
 //! | `cast`, `says` | one agent's script while it is played; what it says |
 //! | `simulated`, `actor` | the driver without a runtime |
 //! | `hosted` | the driver on the real host (feature `tokio`) |

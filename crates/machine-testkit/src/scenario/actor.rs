@@ -33,6 +33,8 @@ pub(crate) struct Actor {
     pub(crate) rules: Vec<Allows>,
     /// The call that it runs in was stopped: it makes no request any more (H04).
     pub(crate) orphaned: bool,
+    /// That call was given up: no grace is left (X04).
+    pub(crate) given_up: bool,
     /// Requests wait for a place (H05).
     limited: bool,
     finalizes: bool,
@@ -47,7 +49,7 @@ pub(crate) enum Want {
     /// Open an agent for a call.
     Open { ask: AskId, call: String, delegate: Delegate },
     /// The call of this ask is cancelled, and so is its agent.
-    Stop { ask: AskId },
+    Stop { ask: AskId, given_up: bool },
     /// A place for a request.
     Place { ask: AskId, request: Request },
 }
@@ -61,6 +63,7 @@ impl Actor {
             wants: Vec::new(),
             rules: Vec::new(),
             orphaned: false,
+            given_up: false,
             limited,
             finalizes,
             kept: Kept::default(),
@@ -220,11 +223,12 @@ impl Host for Actor {
         let ask = withdrawal.ask;
         let Some(call) = self.executions.get(&ask) else { return Cancelled::Obeys(Vec::new()) };
         let Some(named) = self.cast.named(*call) else { return Cancelled::Obeys(Vec::new()) };
-        if !self.stopped.insert(ask) {
+        let first = self.stopped.insert(ask);
+        if let Some(Ends::Agent(_)) = named.call.ends {
+            self.wants.push(Want::Stop { ask, given_up: !first });
             return Cancelled::Ignores;
         }
-        if let Some(Ends::Agent(_)) = named.call.ends {
-            self.wants.push(Want::Stop { ask });
+        if !first {
             return Cancelled::Ignores;
         }
         match &named.call.on_cancel {

@@ -372,6 +372,9 @@ fn alike(one: &Request, other: &Request) -> bool {
         && one.settings == other.settings
 }
 
+/// Something of a run, as lines.
+type Lines = fn(&Told) -> Vec<String>;
+
 /// Where two runs differ: durable events with their times, requests, starts, states, what was refused and is open.
 pub fn differences(one: &Played, other: &Played) -> Vec<Missed> {
     let mut missed = Vec::new();
@@ -387,7 +390,7 @@ pub fn differences(one: &Played, other: &Played) -> Vec<Missed> {
     let names = |played: &Played| played.agents.iter().map(|told| told.agent.clone()).collect::<Vec<_>>();
     differ("agents".into(), names(one), names(other));
     for (one, other) in one.agents.iter().zip(&other.agents) {
-        let both: [(&str, fn(&Told) -> Vec<String>); 8] = [
+        let both: [(&str, Lines); 8] = [
             ("events", durable),
             ("history", Told::history_lines),
             ("what the model reads", texts),

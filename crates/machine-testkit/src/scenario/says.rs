@@ -131,7 +131,7 @@ pub(crate) fn deed(verb: Verb, cast: &Cast) -> Result<Deed, String> {
         Verb::Pause => Command::Pause,
         Verb::Resume => Command::Resume,
         Verb::Maintain => Command::Maintain,
-        Verb::Configure(config) => Command::Configure(Arc::new(cast.role.complete(config))),
+        Verb::Configure(config) => Command::Configure(Arc::new(cast.role.complete(*config))),
         Verb::Close => Command::Close,
     }))
 }

@@ -235,13 +235,14 @@ impl<'s> World<'s> {
                     }
                 }
             }
-            Want::Stop { ask } => {
+            Want::Stop { ask, given_up } => {
                 let child = self.players.iter().position(|player| {
                     !player.gone
                         && player.child.as_ref().is_some_and(|child| (child.parent, child.ask) == (i, ask))
                 });
                 if let Some(child) = child {
-                    self.players[child].sim.host.orphaned = true;
+                    let host = &mut self.players[child].sim.host;
+                    (host.orphaned, host.given_up) = (true, given_up);
                 }
             }
             Want::Place { ask, request } => {
@@ -360,8 +361,13 @@ impl<'s> World<'s> {
 impl Player {
     /// Its call was stopped, so whatever runs here is, too (H04).
     fn follow_parent(&mut self, now: u64) {
-        let leaf = self.sim.engine.agent().state().leaf();
-        if self.sim.host.orphaned && !self.gone && matches!(leaf, "Active" | "Screening" | "Maintaining") {
+        let host = &self.sim.host;
+        let due = match self.sim.engine.agent().state().leaf() {
+            "Active" | "Screening" | "Maintaining" => host.orphaned,
+            "Aborting" => host.given_up,
+            _ => false,
+        };
+        if due && !self.gone {
             self.sim.wait_until(now);
             let abort = Abort { cause: Cause::by(By::Parent), target: None };
             let refused = self.command(Command::Abort(Arc::new(abort)));

@@ -78,7 +78,7 @@ pub enum Verb {
     /// Begins maintenance.
     Maintain,
     /// Another configuration, from the next turn on.
-    Configure(Config),
+    Configure(Box<Config>),
     /// Ends this opening.
     Close,
 }
