@@ -69,10 +69,16 @@ pub enum Fault {
     /// It does not come to rest.
     #[error("it is not at rest after {0} inputs")]
     Restless(usize),
+    /// Agents open agents without end.
+    #[error("there are more than {0} agents: does a role open itself?")]
+    TooMany(usize),
     /// The real host could not play it.
     #[error("the host: {0}")]
     Host(String),
 }
+
+/// The most agents of one scenario.
+pub(crate) const MOST_AGENTS: usize = 256;
 
 impl Fault {
     pub(crate) fn config(agent: &str, error: &ConfigError) -> Self {

@@ -26,7 +26,10 @@ pub fn bless(text: &str, missed: &[Missed]) -> Blessed {
             None => left.push(missed.clone()),
         }
     }
-    Blessed { text: lines.join("\n") + "\n", changes, left }
+    // The ends of lines, and of the file, stay as they are.
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let last = if text.ends_with('\n') { end } else { "" };
+    Blessed { text: lines.join(end) + last, changes, left }
 }
 
 /// One expectation; none: it is not of a kind, or not written in a way, that can be changed.
@@ -113,6 +116,13 @@ mod tests {
             ["-  ends: [completed]", "+  ends: [aborted(user)]", "-  requests: 1", "+  requests: 2"]
         );
         assert_eq!(blessed.left.len(), 1, "what must never come is its author's to say");
+    }
+
+    #[test]
+    fn the_ends_of_lines_stay() {
+        let blessed =
+            bless("expect:\r\n  ends: [paused]\r\n  never: []", &[missed("ends", 2, &["completed"])]);
+        assert_eq!(blessed.text, "expect:\r\n  ends: [completed]\r\n  never: []");
     }
 
     #[test]

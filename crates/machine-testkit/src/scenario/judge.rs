@@ -107,8 +107,15 @@ impl Judge<'_> {
             let (expected, came) = (format!("{:?}", usage.value), format!("{:?}", told.tokens()));
             self.same("usage", usage.referenced, &[expected], &[came]);
         }
-        if let Some(refused) = refused {
-            self.refused(refused);
+        match refused {
+            Some(refused) => self.refused(refused),
+            None if told.refused.is_empty() => {}
+            None => self.missed.push(Missed {
+                what: in_agent(&told.agent, "refused: write it down if it is right"),
+                line: 0,
+                expected: vec!["nothing".into()],
+                came: told.refused.clone(),
+            }),
         }
         for (call, expected) in results {
             let came = told.result(call).unwrap_or_else(|| "no result".into());

@@ -17,6 +17,9 @@ use crate::scenario::words::unknown_event;
 /// The largest file that is read, in bytes.
 const MAX_FILE: usize = 16 << 20;
 
+/// The last tick of a timeline: ten years, in milliseconds.
+const LAST_TICK: u64 = 10 * 365 * 24 * 60 * 60 * 1_000;
+
 /// Why a file is no scenario. One line that names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -240,6 +243,9 @@ fn timeline(file: &File) -> Result<(), Mistake> {
     let mut last = 0;
     for Spanned { value: moment, referenced: at, .. } in &file.timeline {
         let Moment { at: tick, order: _, agent, verbs } = moment;
+        if *tick > LAST_TICK {
+            return Err((*at, format!("tick {tick} is too late: time ends at {LAST_TICK}, ten years")));
+        }
         if *tick < last {
             let past = format!(
                 "tick {tick} is in the past: the moment above is at {last}; write the timeline in order"

@@ -20,7 +20,7 @@ use crate::scenario::played::{Cue, Look, Played, Told};
 use crate::scenario::says::{self, Deed};
 use crate::scenario::trace;
 use crate::scenario::verb::{Allows, Place, Verb};
-use crate::scenario::{Fault, Scenario};
+use crate::scenario::{Fault, MOST_AGENTS, Scenario};
 use crate::sim::{Phase, Sim};
 
 /// Inputs after which a scenario that does not come to rest is given up.
@@ -106,6 +106,9 @@ impl<'s> World<'s> {
     }
 
     fn open(&mut self, role: &str, name: &str, child: Option<Child>) -> Result<(), Fault> {
+        if self.players.len() >= MOST_AGENTS {
+            return Err(Fault::TooMany(MOST_AGENTS));
+        }
         let (role, mut config) = self.scenario.role(role);
         if let Some(parent) = child.as_ref().map(|child| &self.players[child.parent]) {
             let most = parent.sim.engine.config().calls.grace_ms / 2;
@@ -188,7 +191,11 @@ impl<'s> World<'s> {
 
     fn act(&mut self, agent: &str, verb: Verb) {
         let word = trace::verb(&verb);
-        let Some(i) = self.find(agent).filter(|i| !self.players[*i].gone) else {
+        let found = self.find(agent);
+        if let Some(i) = found.filter(|i| self.players[*i].is_closed()) {
+            return self.players[i].refused.push(format!("{word}: {GONE}"));
+        }
+        let Some(i) = found.filter(|i| !self.players[*i].gone) else {
             return self.gaps.push(format!("tick {}: there is no agent `{agent}` for `{word}`", self.now));
         };
         let player = &mut self.players[i];
@@ -307,7 +314,7 @@ impl<'s> World<'s> {
         let news: Vec<Event> = player.sim.events[player.seen..].iter().map(|e| e.event.clone()).collect();
         player.seen = player.sim.events.len();
         // Nobody drives an agent that is closed.
-        player.gone |= player.sim.engine.agent().state().leaf() == "Closed";
+        player.gone |= player.is_closed();
         let Some(child) = &player.child else { return };
         if player.gone {
             return;
@@ -380,11 +387,14 @@ impl Player {
         self.sim.send(command).err().map(|why| why.to_string())
     }
 
+    fn is_closed(&self) -> bool {
+        self.sim.engine.agent().state().leaf() == "Closed"
+    }
+
     /// What is open, by kind; of an agent that is closed nothing is.
     fn open(&self) -> Vec<&'static str> {
-        let engine = &self.sim.engine;
-        let open = engine.outstanding().map(|open| open.ask.question.kind());
-        if engine.agent().state().leaf() == "Closed" { Vec::new() } else { open.collect() }
+        let open = self.sim.engine.outstanding().map(|open| open.ask.question.kind());
+        if self.is_closed() { Vec::new() } else { open.collect() }
     }
 
     /// A rule grants a call, then what else it covers of what waits; the rest it grants as it comes (C16).
@@ -421,6 +431,9 @@ impl Player {
         None
     }
 }
+
+/// Why a closed agent refuses everything, in both drivers.
+const GONE: &str = "the agent is gone: open it again";
 
 /// Why an approval is refused, in both drivers.
 pub(crate) const NOT_ASKED: &str = "no such approval is waited for";

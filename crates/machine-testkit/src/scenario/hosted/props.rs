@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use machine_adapter::Request;
 use machine_core::Text;
-use machine_core::ask::{Gated, Plan, Recovery, Screened, StopVerdict};
+use machine_core::ask::{Executed, Gated, Plan, Recovery, Screened, StopVerdict};
 use machine_core::config::ToolSpec;
 use machine_core::ids::CallId;
 use machine_core::outcome::ToolResult;
@@ -15,7 +15,7 @@ use machine_host::{
     Wants,
 };
 
-use crate::scenario::call::{Call, Delegate, Ends, OnCancel, Prepare};
+use crate::scenario::call::{Call, Delegate, Ends, OnCancel, Prepare, ReportAt};
 use crate::scenario::cast::{Named, Take, TakeEnd};
 use crate::scenario::file::Role;
 use crate::scenario::hook::Hook;
@@ -92,7 +92,7 @@ enum Act {
     Progress(Text),
     Output(Text),
     Detach(Text),
-    End(machine_core::ask::Executed),
+    End(Executed),
 }
 
 impl Tool for Prop {
@@ -123,6 +123,7 @@ impl Tool for Prop {
                 biased;
                 end = self.go(&named, &cx) => end,
                 report = stopped(&cx, &on_cancel) => {
+                    let Some(report) = report else { return ended(Executed::Nothing) };
                     self.player.arrange(report.at).turn().await;
                     match named.call.done(&report.ends) {
                         Some(end) => ended(end),
@@ -182,18 +183,18 @@ impl Player {
     }
 }
 
-async fn stopped(cx: &ToolCx, on_cancel: &OnCancel) -> crate::scenario::call::ReportAt {
-    match on_cancel {
-        OnCancel::Ends(report) => {
-            cx.cancelled().await;
-            report.clone()
-        }
-        OnCancel::Obeys | OnCancel::Ignores => std::future::pending().await,
-    }
+/// What a call does when it is cancelled; none: it stops without a word.
+async fn stopped(cx: &ToolCx, on_cancel: &OnCancel) -> Option<ReportAt> {
+    let report = match on_cancel {
+        OnCancel::Ignores => return std::future::pending().await,
+        OnCancel::Obeys => None,
+        OnCancel::Ends(report) => Some(report.clone()),
+    };
+    cx.cancelled().await;
+    report
 }
 
-fn ended(end: machine_core::ask::Executed) -> Result<ToolResult, ToolError> {
-    use machine_core::ask::Executed;
+fn ended(end: Executed) -> Result<ToolResult, ToolError> {
     match end {
         Executed::Done(result) => Ok((*result).clone()),
         Executed::Malformed(why) => Err(ToolError::malformed(why)),
