@@ -103,6 +103,7 @@ fn c_a12_pause_and_resume() {
     assert_eq!(ends(&world), "completed");
 }
 
+/// A09.
 #[test]
 fn c_a23_pending_input_is_taken_back_or_changed() {
     let mut world = go(with(|_| {}), model([text("1").silent(), text("2")]));

@@ -205,6 +205,7 @@ async fn c_c04_a_person_wins_over_a_hook_that_still_thinks() {
     assert_eq!(outcomes(&agent).await, [Outcome::Denied { reason: "no".into() }]);
 }
 
+/// C07: nor does what the filter of progress holds back.
 #[tokio::test(start_paused = true)]
 async fn c_c11_what_was_not_finalized_goes_nowhere() {
     let secret = quick("secret", |_, cx| {

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{Say, Script, check_record, echo};
+use machine_adapter::Request;
 use machine_core::ask::{By, Cause};
 use machine_core::event::{EndReason, Event};
-use machine_host::{Agent, CommandError, Fleet, Lagged, Place};
+use machine_core::response::{Finish, Finished};
+use machine_host::{Agent, CommandError, Editor, Fleet, Lagged, ModelOut, Place};
 
 #[tokio::test(start_paused = true)]
 async fn c_e04_a_watcher_that_never_reads_delays_nothing_and_is_told() {
@@ -42,6 +44,61 @@ async fn c_h07_what_is_waited_for_can_be_seen() {
     let state = agent.state().await.unwrap();
     assert_eq!(state.turn.unwrap().state.last(), Some(&"Receiving"));
     assert!(state.waits[0].since > 0);
+}
+
+/// A response that comes in one piece, and one that comes in many, also faster than anybody reads.
+#[tokio::test(start_paused = true)]
+async fn c_e03_deltas_do_not_renumber_the_record() {
+    let record = async |pieces: &'static [&'static str]| {
+        let says = move |_: Request, out: ModelOut| async move {
+            for piece in pieces {
+                out.text(*piece).await;
+            }
+            Ok(Finished::new(Finish::EndTurn))
+        };
+        let journal = common::journal();
+        let builder = Agent::builder().model(says).branch(1).journal(journal);
+        let (agent, mut events) = builder.open_watched().await.unwrap();
+        agent.prompt(machine_host::Say::text("go").id("p")).await.unwrap();
+        let mut seen = Vec::new();
+        while let Some(Ok(event)) = events.try_next() {
+            seen.extend(matches!(event.place, Place::Durable(_)).then_some(event));
+        }
+        assert_eq!(agent.recorded(0).await.unwrap(), seen, "the order of the record");
+        seen.into_iter().map(|seen| (seen.place, seen.event)).collect::<Vec<_>>()
+    };
+    let whole = record(&["one two three"]).await;
+    assert_eq!(record(&["one", " two", " three"]).await, whole);
+    let numbers = whole.iter().map(|(place, _)| *place);
+    assert!(numbers.eq((0..whole.len() as u64).map(Place::Durable)));
+}
+
+/// `idle()` waits for a turn and for all that wakes, and not for what does not.
+#[tokio::test(start_paused = true)]
+async fn c_h08_idle_waits_for_turns_and_all_that_wakes() {
+    let script = Script::default();
+    let slow = |_: u32, _: Editor| async {
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        Ok(())
+    };
+    let agent = Agent::builder().model(script.clone()).maintenance(slow).open().await.unwrap();
+    agent.idle().await.unwrap();
+    agent.inject("does not wake").await.unwrap();
+    agent.idle().await.unwrap();
+    assert!(script.asked().is_empty());
+    for id in ["a", "b", "c"] {
+        agent.submit(machine_host::Say::text(id).id(id)).await.unwrap();
+    }
+    agent.idle().await.unwrap();
+    assert_eq!(script.asked().len(), 3);
+    let tidies = tokio::spawn({
+        let agent = agent.clone();
+        async move { agent.maintain().await }
+    });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    agent.idle().await.unwrap();
+    assert!(agent.state().await.unwrap().agent.contains(&"Idle"), "maintenance is over");
+    tidies.await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
