@@ -67,7 +67,7 @@
 //! | `hooks`, `order`, `chain`, `watchers` | hooks; which comes first; those that decide, those that watch |
 //! | `approvals` | how an approval is answered: once, or by a rule |
 //! | `hooking`, `closures`, `editor` | how they are given; a hook from a closure; how hooks edit history |
-//! | `journal` | where records go |
+//! | `journal`, `file` | where records go; a file |
 //! | `nested`, `inside` | an agent in a call of another; what would wait for itself |
 //! | `fleet` | many agents by key |
 #![forbid(unsafe_code)]
@@ -84,6 +84,7 @@ mod driver;
 mod editor;
 mod errands;
 mod error;
+mod file;
 mod fleet;
 mod hooking;
 mod hooks;
@@ -116,6 +117,7 @@ pub use clock::WallClock;
 pub use cx::{Stopped, ToolCx};
 pub use editor::Editor;
 pub use error::{BoxError, CommandError, HooksError, OpenError, PromptError};
+pub use file::{FileError, FileJournal, Torn};
 pub use fleet::Fleet;
 pub use hooks::{
     ApproveQuestion, BeforeCall, CallQuestion, EndedStep, EndedTurn, FinalizeQuestion, GateQuestion,

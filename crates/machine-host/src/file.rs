@@ -1,0 +1,316 @@
+//! A session's journal in one file: JSON lines with a checksum, for one writer at a time (J02 to J04, J09, J11).
+//! `docs/journal.md` has the format and what survives what.
+pub(crate) mod line;
+pub(crate) mod scan;
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use machine_journal::Record;
+use tokio::task::spawn_blocking;
+
+use crate::error::BoxError;
+use crate::file::line::encode;
+use crate::file::scan::{Scan, scan};
+use crate::journal::Journal;
+use crate::model::BoxFuture;
+
+/// Bytes that wait in memory before they are written without being made durable.
+const BUFFER: usize = 64 << 10;
+
+/// Why a journal file cannot be used. Each names the file and says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system says no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        source: io::Error,
+    },
+    /// Somebody has it open (J09).
+    #[error("{} is open in {who}: close it there first", path.display())]
+    Held {
+        /// The file.
+        path: PathBuf,
+        /// A process, as far as it can be known.
+        who: String,
+    },
+    /// A line that was durable is damaged (J04). The file is untouched.
+    #[error("{}: line {line} (byte {offset}) is damaged, and later lines are not: restore the file from a copy", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// Where it begins.
+        offset: u64,
+    },
+    /// A line is sound and cannot be understood: a later version wrote it.
+    #[error("{}: line {line}: {why}: open it with the version that wrote it, or a later one", path.display())]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is not understood.
+        why: String,
+    },
+    /// A record is too large.
+    #[error(
+        "a record of {bytes} bytes is too large, the most are {most}: let long output go to files (`spill`)"
+    )]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// What is allowed.
+        most: usize,
+    },
+    /// An earlier write failed.
+    #[error("nothing is written after the first failure: {0}")]
+    Broken(String),
+}
+
+/// What a torn end of a file was: the process died while it was written, and nothing of it was promised (J03).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Torn {
+    /// The first line of it, from 1.
+    pub line: u64,
+    /// Its size. It is removed before the next line is written.
+    pub bytes: u64,
+}
+
+/// A journal in a file.
+///
+/// The file is created for its owner alone, and an existing one is made so. Links are followed once, when it is opened.
+/// While it is open nobody else can open it: a lock of the operating system on `FILE.lock` says so, and goes with its
+/// process. Opening changes nothing in the file; a torn end goes before the next line is written.
+#[derive(Clone, Debug)]
+pub struct FileJournal {
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    open: Option<Open>,
+    /// Lines that are not written yet.
+    buffer: Vec<u8>,
+    broken: Option<String>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    /// Where the next line goes; beyond it is a torn end.
+    end: u64,
+    torn: Option<Torn>,
+    /// Lines so far, those in the buffer included.
+    lines: u64,
+    /// How many of them are durable.
+    synced: u64,
+    _lock: File,
+}
+
+impl FileJournal {
+    /// The journal in this file; it is opened with its agent, and created if it is not there.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        let inner = Inner { path: path.into(), open: None, buffer: Vec::new(), broken: None };
+        Self { inner: Arc::new(Mutex::new(inner)) }
+    }
+
+    /// What was torn off at the end when the file was opened; none if it was whole, or is not open yet.
+    pub fn torn(&self) -> Option<Torn> {
+        self.lock().open.as_ref().and_then(|open| open.torn)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// File work goes where it may block. Whoever stops waiting does not stop it: what was begun is finished in order.
+    fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Inner) -> Result<T, FileError> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, BoxError>> {
+        let inner = self.inner.clone();
+        let work = spawn_blocking(move || {
+            let mut inner = inner.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(why) = &inner.broken {
+                return Err(FileError::Broken(why.clone()));
+            }
+            let done = work(&mut inner);
+            if let Err(error) = &done {
+                inner.broken = Some(error.to_string());
+            }
+            done
+        });
+        Box::pin(async move { Ok(work.await??) })
+    }
+}
+
+impl Journal for FileJournal {
+    fn load(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        self.blocking(Inner::load)
+    }
+
+    fn append<'a>(&'a mut self, record: &'a Record) -> BoxFuture<'a, Result<(), BoxError>> {
+        let full = {
+            let mut inner = self.lock();
+            match inner.add(record) {
+                Ok(full) => full,
+                Err(error) => {
+                    inner.broken = Some(error.to_string());
+                    return Box::pin(async { Err(error.into()) });
+                }
+            }
+        };
+        match full {
+            true => self.blocking(Inner::write),
+            false => Box::pin(async { Ok(()) }),
+        }
+    }
+
+    fn sync(&mut self) -> BoxFuture<'_, Result<(), BoxError>> {
+        self.blocking(Inner::sync)
+    }
+}
+
+impl Inner {
+    /// Opens the file if it is not open, and reads all of it.
+    fn load(&mut self) -> Result<Vec<Record>, FileError> {
+        if self.open.is_some() {
+            self.write()?;
+        } else {
+            self.open()?;
+        }
+        let path = self.path.clone();
+        let failed = |source| FileError::Io { path: path.clone(), source };
+        let Some(open) = &mut self.open else { return Ok(Vec::new()) };
+        let mut bytes = Vec::new();
+        open.file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        open.file.read_to_end(&mut bytes).map_err(failed)?;
+        let Scan { records, end, torn } = scan(&self.path, &bytes)?;
+        if let Some(Torn { line, bytes }) = torn {
+            tracing::warn!(path = %self.path.display(), line, bytes, "the end of the journal is torn");
+        }
+        (open.end, open.torn) = (end, torn);
+        open.lines = records.len() as u64;
+        open.synced = open.synced.min(open.lines);
+        Ok(records)
+    }
+
+    fn open(&mut self) -> Result<(), FileError> {
+        let given = self.path.clone();
+        let failed = |source| FileError::Io { path: given.clone(), source };
+        let is_new = !self.path.exists();
+        let file = private().open(&self.path).map_err(failed)?;
+        self.path = self.path.canonicalize().map_err(failed)?;
+        make_private(&file).map_err(failed)?;
+        let lock = lock(&self.path)?;
+        if is_new {
+            // The file's name must be durable, too.
+            let directory = self.path.parent().unwrap_or(Path::new("/"));
+            File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
+        }
+        self.open = Some(Open { file, end: 0, torn: None, lines: 0, synced: 0, _lock: lock });
+        Ok(())
+    }
+
+    /// Takes a line; whether enough wait to be written.
+    fn add(&mut self, record: &Record) -> Result<bool, FileError> {
+        if let Some(why) = &self.broken {
+            return Err(FileError::Broken(why.clone()));
+        }
+        let Some(open) = &mut self.open else {
+            return Err(FileError::Broken("the file was not read yet".into()));
+        };
+        encode(record, open.synced, &mut self.buffer)?;
+        open.lines += 1;
+        Ok(self.buffer.len() >= BUFFER)
+    }
+
+    /// Writes what waits. What was torn goes first, durably.
+    fn write(&mut self) -> Result<(), FileError> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let written = (|| {
+            if open.file.metadata()?.len() > open.end {
+                open.file.set_len(open.end)?;
+                open.file.sync_all()?;
+            }
+            open.file.seek(SeekFrom::Start(open.end))?;
+            open.file.write_all(&self.buffer)
+        })();
+        written.map_err(|source| FileError::Io { path: self.path.clone(), source })?;
+        open.end += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), FileError> {
+        self.write()?;
+        let Some(open) = &mut self.open else { return Ok(()) };
+        if open.synced < open.lines {
+            let synced = open.file.sync_data();
+            synced.map_err(|source| FileError::Io { path: self.path.clone(), source })?;
+            open.synced = open.lines;
+        }
+        Ok(())
+    }
+}
+
+/// For its owner alone.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// A file that was there may have been readable by others.
+fn make_private(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = file.metadata()?.permissions().mode();
+        if mode & 0o077 != 0 {
+            file.set_permissions(std::fs::Permissions::from_mode(mode & 0o700))?;
+        }
+    }
+    Ok(())
+}
+
+/// One writer: the lock goes with its process, whatever happens to that.
+fn lock(path: &Path) -> Result<File, FileError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".lock");
+    let beside = PathBuf::from(beside);
+    let failed = |source| FileError::Io { path: beside.clone(), source };
+    let mut lock = private().open(&beside).map_err(failed)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut who = String::new();
+            // Who holds it may be just about to write it down.
+            let _ = lock.read_to_string(&mut who);
+            let who = match who.trim() {
+                "" => "another process".to_owned(),
+                pid => format!("process {pid}"),
+            };
+            return Err(FileError::Held { path: path.to_owned(), who });
+        }
+        Err(TryLockError::Error(source)) => return Err(failed(source)),
+    }
+    lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id())).map_err(failed)?;
+    Ok(lock)
+}
+
+#[cfg(test)]
+mod tests;

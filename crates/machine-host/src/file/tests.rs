@@ -1,0 +1,279 @@
+//! A recorded session, cut and damaged at every place.
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use machine_adapter::Request;
+use machine_core::ask::{Approval, By, Cause, Plan};
+use machine_core::config::ToolSpec;
+use machine_core::event::EndReason;
+use machine_core::outcome::ToolResult;
+use machine_core::response::{Finish, Finished, ModelError};
+use machine_journal::{Record, reopen};
+
+use super::*;
+use crate::{Agent, AgentBuilder, BoxFuture as Boxed, ModelOut, Say, Tool, ToolCx, ToolError};
+
+/// A tool that counts how often it ran.
+struct Counting {
+    name: &'static str,
+    ran: Arc<AtomicUsize>,
+    takes: u64,
+    detaches: bool,
+}
+
+impl Tool for Counting {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec { name: self.name.into(), description: "".into(), parameters: "{}".into() }
+    }
+
+    fn plan(&self, _: &str) -> Result<Plan, crate::Reject> {
+        let access = machine_core::access::Access::None;
+        Ok(Plan { access, approval: self.name == "pay", ..Plan::default() })
+    }
+
+    fn call(&self, _: machine_core::Text, cx: ToolCx) -> Boxed<'_, Result<ToolResult, ToolError>> {
+        Box::pin(async move {
+            self.ran.fetch_add(1, Ordering::Relaxed);
+            if self.detaches {
+                cx.detach("in the background").await;
+            }
+            tokio::time::sleep(Duration::from_millis(self.takes)).await;
+            cx.text("done")
+        })
+    }
+
+    fn drop_on_cancel(&self) -> bool {
+        true
+    }
+}
+
+/// What the model says depends on history alone, so that it says the same after an opening.
+async fn model(request: Request, out: ModelOut) -> Result<Finished, ModelError> {
+    let last = request.history.last().map(|entry| entry.message.text()).unwrap_or_default();
+    let calls: &[&str] = match &*last {
+        "go" => &["read", "pay", "job"],
+        "slow" => &["slow"],
+        _ => &[],
+    };
+    tokio::time::sleep(Duration::from_millis(2)).await;
+    for (index, tool) in (0..).zip(calls) {
+        out.call(index, "", *tool, "{}").await;
+    }
+    if calls.is_empty() {
+        out.text("all ").await;
+        out.text("done").await;
+        return Ok(Finished::new(Finish::EndTurn));
+    }
+    Ok(Finished::new(Finish::ToolUse))
+}
+
+fn builder(path: &Path, ran: &Arc<AtomicUsize>) -> AgentBuilder {
+    let tool = |name, takes, detaches| Counting { name, ran: ran.clone(), takes, detaches };
+    Agent::builder()
+        .branch(1)
+        .model(model)
+        .tool(tool("read", 3, false))
+        .tool(tool("pay", 3, false))
+        .tool(tool("job", 40, true))
+        .tool(tool("slow", 10_000, false))
+        .approve(|_| async {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Approval::Granted
+        })
+        .journal(FileJournal::at(path))
+}
+
+/// A session with batches, an approval, a steer, an abort, a background call and three turns.
+async fn record(path: &Path) -> Vec<u8> {
+    let ran = Arc::default();
+    let agent = builder(path, &ran).open().await.unwrap();
+    let steered = agent.clone();
+    let steer = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(4)).await;
+        steered.steer(Say::text("also this").id("also")).await.unwrap();
+    });
+    agent.prompt(Say::text("go").id("go")).await.unwrap();
+    steer.await.unwrap();
+    agent.submit(Say::text("slow").id("slow")).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    agent.abort(Cause::by(By::User)).await.unwrap();
+    agent.idle().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    agent.idle().await.unwrap();
+    agent.close().await.unwrap();
+    std::fs::read(path).unwrap()
+}
+
+fn bytes() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("session.jsonl");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let bytes = runtime.block_on(record(&path));
+    (dir, path, bytes)
+}
+
+/// How far the file was durable when its prefix of this many lines was written: what the last line says.
+fn promised(lines: &[&[u8]]) -> u64 {
+    lines
+        .iter()
+        .map(|line| match line::decode(line) {
+            line::Line::Sound { synced, .. } => synced,
+            _ => 0,
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+#[test]
+fn c_j03_cut_at_every_byte_it_opens_with_all_that_was_whole() {
+    let (_dir, path, bytes) = bytes();
+    let ends: Vec<_> =
+        bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+    assert!(ends.len() > 30, "a session of {} lines is not worth cutting", ends.len());
+    let mut opened = None;
+    for cut in 0..=bytes.len() {
+        let Scan { records, end, torn } = scan(&path, &bytes[..cut]).unwrap();
+        let whole = ends.iter().filter(|end| **end <= cut).count();
+        assert_eq!((records.len(), torn.is_some()), (whole, end < cut as u64), "cut at {cut}");
+        // Between two ends of lines nothing changes but what is torn.
+        if whole == 0 || opened == Some(whole) {
+            continue;
+        }
+        opened = Some(whole);
+        let again = reopen(&records).unwrap();
+        assert_eq!(again.engine.history().audit(), Ok(()), "cut at {cut}");
+    }
+}
+
+#[test]
+fn c_j03_what_is_cut_is_opened_goes_on_and_opens_again() {
+    let (dir, _, bytes) = bytes();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    for cut in (0..bytes.len()).step_by(bytes.len() / 40) {
+        let path = dir.path().join(format!("{cut}.jsonl"));
+        std::fs::write(&path, &bytes[..cut]).unwrap();
+        runtime.block_on(async {
+            let ran = Arc::default();
+            let agent = builder(&path, &ran).open().await.unwrap();
+            let before = agent.history().await.unwrap();
+            let end = agent.prompt(Say::text("hi").id(format!("hi-{cut}"))).await;
+            let reason = end.unwrap().reason;
+            assert!(matches!(reason, EndReason::Completed { .. }), "cut at {cut}: {reason:?}");
+            agent.idle().await.unwrap();
+            let after = agent.history().await.unwrap();
+            assert_eq!(after.audit(), Ok(()));
+            assert!(after.len() > before.len());
+            drop(agent);
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            let opened = || async {
+                let agent = builder(&path, &ran).open().await.unwrap();
+                let history = agent.history().await.unwrap();
+                drop(agent);
+                tokio::time::sleep(Duration::from_secs(2)).await;
+                (history, std::fs::read(&path).unwrap())
+            };
+            let (once, file) = opened().await;
+            assert_eq!(opened().await, (once, file), "J05: opening again adds nothing; cut at {cut}");
+        });
+    }
+}
+
+#[test]
+fn c_j04_damage_to_what_was_durable_is_loud_and_the_rest_is_a_torn_end() {
+    let (dir, path, bytes) = bytes();
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let (mut loud, mut torn) = (0, 0);
+    for damaged in 0..lines.len() {
+        let mut copy: Vec<Vec<u8>> = lines.iter().map(|line| line.to_vec()).collect();
+        let middle = copy[damaged].len() / 2;
+        copy[damaged][middle] = 0;
+        let text = copy.concat();
+        let durable =
+            promised(&lines[damaged + 1..].iter().map(|line| line.trim_ascii_end()).collect::<Vec<_>>());
+        match scan(&path, &text) {
+            Err(FileError::Damaged { line, .. }) => {
+                assert_eq!(line, damaged as u64 + 1);
+                assert!(durable >= line, "line {line} was promised to nobody");
+                loud += 1;
+            }
+            Ok(Scan { records, torn: Some(_), .. }) => {
+                assert_eq!(records.len(), damaged);
+                assert!(durable <= damaged as u64, "line {} was durable", damaged + 1);
+                torn += 1;
+            }
+            other => unreachable!("{other:?}"),
+        }
+    }
+    assert!(loud > 20 && torn > 0, "{loud} {torn}");
+    // Loud means: refused, and the file is as it was.
+    let copy = dir.path().join("damaged.jsonl");
+    let mut text = bytes.clone();
+    text[30] = b'x';
+    std::fs::write(&copy, &text).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let error = runtime.block_on(builder(&copy, &Arc::default()).open()).map(drop).unwrap_err().to_string();
+    assert!(error.contains("line 1 (byte 0) is damaged"), "{error}");
+    assert_eq!(std::fs::read(&copy).unwrap(), text);
+}
+
+#[test]
+fn c_j04_lines_in_another_order_are_no_session() {
+    let (_dir, path, bytes) = bytes();
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    for first in 1..lines.len() - 1 {
+        let mut swapped = lines.clone();
+        swapped.swap(first, first + 1);
+        let opened = scan(&path, &swapped.concat()).map(|scan| reopen(&scan.records).is_ok());
+        assert!(!matches!(opened, Ok(true)), "lines {first} and {} were swapped", first + 1);
+    }
+}
+
+#[test]
+fn c_j09_a_second_opener_is_refused_with_who_holds_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("session.jsonl");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let ran = Arc::default();
+        let first = builder(&path, &ran).open().await.unwrap();
+        let second = builder(&path, &ran).open().await.map(drop).unwrap_err().to_string();
+        assert!(second.contains(&format!("is open in process {}", std::process::id())), "{second}");
+        first.close().await.unwrap();
+        builder(&path, &ran).open().await.unwrap();
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn c_j11_the_file_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (dir, path, bytes) = bytes();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&path), 0o600);
+    let open = dir.path().join("open.jsonl");
+    std::fs::write(&open, bytes).unwrap();
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async { drop(builder(&open, &Arc::default()).open().await.unwrap()) });
+    assert_eq!(mode(&open), 0o600);
+}
+
+#[test]
+fn a_record_that_is_too_large_is_refused_and_says_what_to_do() {
+    let input =
+        machine_core::input::Command::Submit(machine_core::input::Submit::text("x", "y".repeat(line::MOST)));
+    let error = encode(&Record::In { n: 0, at: 0, input: input.into() }, 0, &mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("`spill`"), "{error}");
+}
+
+#[test]
+fn a_line_of_a_later_version_is_no_damage() {
+    let rest = r#""synced":0,"record":{"future":{}}}"#;
+    let text = format!("{{\"crc\":\"{:08x}\",{rest}\n", crc32fast::hash(rest.as_bytes()));
+    let error = scan(Path::new("x"), text.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("line 1: unknown variant `future`"), "{error}");
+}
