@@ -48,6 +48,9 @@ pub struct Run {
     /// The most model responses of a turn; 0 makes no request
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_steps: Option<u32>,
+    /// Keeps the session in this file, and goes on with the one that is there. One program at a time
+    #[arg(long, value_name = "FILE")]
+    pub journal: Option<PathBuf>,
     /// Every event as one line of JSON on standard output, and nothing else. `n` numbers the recorded events without gaps;
     /// a live one has `after`, the number before it
     #[arg(long)]

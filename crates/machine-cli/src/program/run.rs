@@ -3,11 +3,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use machine_host::{Agent, Events};
+use machine_host::{Agent, Events, FileJournal};
 
 use crate::program::approvals::{Approver, Questions};
 use crate::program::args::{Approve, Run};
-use crate::program::console::{Console, Json, Plain, Terminal};
+use crate::program::console::{Console, Json, Plain, Terminal, tell};
 use crate::program::exit::Usage;
 use crate::program::player::Player;
 use crate::program::session::Session;
@@ -69,6 +69,20 @@ pub struct Opened {
     pub questions: Questions,
 }
 
+/// Says what was found in the journal.
+async fn greet(agent: &Agent, journal: &FileJournal) {
+    if let Some(torn) = journal.torn() {
+        tell(&format!(
+            "the journal ends in the middle of line {}; {} bytes are dropped",
+            torn.line, torn.bytes
+        ));
+    }
+    let entries = agent.history().await.map_or(0, |history| history.len());
+    if entries > 0 {
+        tell(&format!("goes on with a session of {entries} entries"));
+    }
+}
+
 async fn open(
     args: &Run,
     workspace: &Arc<Workspace>,
@@ -86,8 +100,15 @@ async fn open(
         builder = builder.tool(tool);
     }
     let decide = approver.clone();
-    let builder = builder.approve(move |question| decide.clone().decide(question));
+    let mut builder = builder.approve(move |question| decide.clone().decide(question));
+    let journal = args.journal.as_ref().map(FileJournal::at);
+    if let Some(journal) = journal.clone() {
+        builder = builder.journal(journal);
+    }
     let opened = builder.open_watched().await;
     let (agent, events) = opened.map_err(|error| Usage::Open(error.to_string()))?;
+    if let Some(journal) = journal {
+        greet(&agent, &journal).await;
+    }
     Ok(Opened { agent, events, approver, questions })
 }

@@ -2,6 +2,7 @@
 mod approvals;
 mod chart;
 mod interrupt;
+mod journal;
 mod json;
 mod main_job;
 mod prompt_loop;
