@@ -59,8 +59,8 @@ impl Kept {
                     true => so_far.into_iter().chain(result.output.iter().cloned()).collect(),
                     false => result.output.clone(),
                 };
-                let (is_error, stop_turn) = (result.is_error, result.stop_turn.clone());
-                let bare = ToolResult { is_error, stop_turn, ..ToolResult::default() };
+                let (is_error, fatal, stop_turn) = (result.is_error, result.fatal, result.stop_turn.clone());
+                let bare = ToolResult { is_error, fatal, stop_turn, ..ToolResult::default() };
                 (ToolResult { output, ..(*result).clone() }, Executed::Done(Arc::new(bare)))
             }
             Executed::Panicked(why) => failure(&why, Executed::Panicked("".into())),

@@ -241,8 +241,9 @@ pub(crate) fn aborted(cause: Option<&Arc<Cause>>) -> Settlement {
 }
 
 /// The result was not finalized and may not be told (C11). What never ran has no output to withhold: its outcome
-/// stays.
+/// stays. That a failure is fatal is no output: siblings know it already (C09).
 pub(crate) fn withheld(settlement: &Settlement, ran: bool) -> Settlement {
     let outcome = if ran { Outcome::error(ErrorCode::Withheld) } else { settlement.outcome.clone() };
-    Settlement { outcome, result: None, cause: settlement.cause.clone() }
+    let fatal = || Arc::new(ToolResult { is_error: true, fatal: true, ..ToolResult::default() });
+    Settlement { outcome, result: settlement.is_fatal().then(fatal), cause: settlement.cause.clone() }
 }
