@@ -126,6 +126,11 @@ impl Chain {
                     question.args = args.clone();
                     before.args = Some(args);
                 }
+                // What it adds for the model is the hook's own text (H09).
+                BeforeCall::Answer(result) => {
+                    let result = credit(&ToolResult::default(), result, &placed.name);
+                    return Ok(Before { instead: Some(BeforeCall::Answer(result)), ..before });
+                }
                 instead => return Ok(Before { instead: Some(instead), ..before }),
             }
         }

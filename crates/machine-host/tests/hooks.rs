@@ -392,3 +392,25 @@ async fn c_h09_what_is_cut_names_its_hook() {
     let right = [("long", 8, 5), ("pushes", 5, 0), ("short", 5, 0), ("long", 8, 0)];
     assert_eq!(cut, right.map(|(hook, chars, kept)| (hook.to_owned(), chars, kept)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn c_h09_what_an_answer_adds_is_its_hooks() {
+    let cached = |_: CallQuestion| async {
+        let note = Some("an old answer".into());
+        Ok(BeforeCall::Answer(ToolResult { note, ..ToolResult::text("long enough, and the tool's") }))
+    };
+    let builder = Agent::builder().model(call("{}")).tool(echo()).before_call(cached).named("cache");
+    let (agent, mut events) =
+        builder.config(|config| config.turn.hook_chars = 6).open_watched().await.unwrap();
+    agent.prompt("go").await.unwrap();
+    let said = &results(&agent).await[0].2;
+    assert!(
+        said.contains("the tool's") && said.contains("an old") && !said.contains("an old answer"),
+        "{said}"
+    );
+    let cut = check_record(&mut events).into_iter().find_map(|event| match event {
+        Event::HookTextCut { hook, chars, kept } => Some((hook.to_string(), chars, kept)),
+        _ => None,
+    });
+    assert_eq!(cut, Some(("cache".to_owned(), 13, 6)));
+}
