@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use machine_core::Text;
 use machine_core::config::{Config, Settings, ToolSpec};
-use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::chain::Chain;
@@ -21,7 +20,7 @@ use crate::open::open;
 use crate::order::Added;
 use crate::say::random;
 use crate::session::Parked;
-use crate::session::Parts;
+use crate::session::{Parent, Parts};
 use crate::slot::Slot;
 use crate::tool::Tool;
 use crate::watch::{BEHIND, Events, Watch};
@@ -42,14 +41,6 @@ pub struct AgentBuilder {
     rest_after: Duration,
     clock: WallClock,
     watch_buffer: usize,
-}
-
-struct Parent {
-    call: CancellationToken,
-    over: CancellationToken,
-    grace: Duration,
-    inside: Inside,
-    limit: Option<ModelLimit>,
 }
 
 /// What is opened, besides its journal.
@@ -227,16 +218,10 @@ impl AgentBuilder {
         let (offered, tools) = table(tools)?;
         config.request.tools = offered;
         let chain = Chain::of(hooks.in_order()?);
-        config.ask = chain.questions(config.ask.timeout_ms);
         let inside = match &parent {
             Some(parent) => Inside::below(Some(&parent.inside)),
             None => Inside::new(),
         };
-        if let Some(parent) = &parent {
-            let most = u64::try_from(parent.grace.as_millis()).unwrap_or(u64::MAX);
-            config.calls.grace_ms = config.calls.grace_ms.min(most);
-        }
-        config.check()?;
         // A branch is a label, not a count: which 32 bits of the random number it gets does not matter.
         let branch = branch
             .unwrap_or_else(|| random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x)));
@@ -244,7 +229,6 @@ impl AgentBuilder {
         if limit.as_ref().is_some_and(|limit| limit.most() == 0) {
             return Err(OpenError::NoRequests);
         }
-        let (parent, parent_over) = parent.map(|parent| (parent.call, parent.over)).unzip();
         let watchers = Watchers::of(chain.hooks(), inside.clone(), watch_buffer);
         let parts = Arc::new(Parts {
             model,
@@ -256,9 +240,10 @@ impl AgentBuilder {
             rest_after,
             clock,
             parent,
-            parent_over,
             inside,
         });
+        let config = parts.complete(config);
+        config.check()?;
         Ok((Opening { config: Arc::new(config), branch, parts }, Found { journal, parked }))
     }
 }

@@ -130,7 +130,8 @@ impl Driver {
     /// floods the others can hold a deadline up; then commands, so that an abort is seen before what it stops.
     async fn next(&mut self) -> Next {
         let Self { spine, requests, .. } = self;
-        let (parent, over) = (spine.session.parts.parent.clone(), spine.session.parts.parent_over.clone());
+        let parent = spine.session.parts.parent.as_ref();
+        let (parent, over) = parent.map(|parent| (parent.call.clone(), parent.over.clone())).unzip();
         let (stoppable, aborting, at_rest) = (spine.is_stoppable(), spine.is_aborting(), spine.is_at_rest());
         let rest_after = spine.session.parts.rest_after;
         tokio::select! {
@@ -169,9 +170,7 @@ impl Driver {
     async fn request(&mut self, request: Request) -> Flow {
         match request {
             Request::Command(Command::Configure(config), reply) => {
-                // Which questions are asked follows from the hooks that there are.
-                let mut config = Arc::unwrap_or_clone(config);
-                config.ask = self.spine.session.parts.chain.questions(config.ask.timeout_ms);
+                let config = self.spine.session.parts.complete(Arc::unwrap_or_clone(config));
                 self.spine.feed(Command::Configure(Arc::new(config)).into(), Some(reply)).await;
             }
             Request::Command(command, reply) => self.spine.feed(command.into(), Some(reply)).await,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use machine_adapter::{Engine, Snapshot};
 use machine_core::Text;
+use machine_core::config::Config;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -47,10 +48,33 @@ pub(crate) struct Parts {
     pub(crate) rest_after: Duration,
     pub(crate) clock: WallClock,
     /// The call of another agent in which this one works (H04).
-    pub(crate) parent: Option<CancellationToken>,
-    /// That call was given up: no grace is left here (X04).
-    pub(crate) parent_over: Option<CancellationToken>,
+    pub(crate) parent: Option<Parent>,
     pub(crate) inside: Inside,
+}
+
+/// The call of another agent in which this one works (H04).
+pub(crate) struct Parent {
+    /// The call must stop.
+    pub(crate) call: CancellationToken,
+    /// It was given up: no grace is left here (X04).
+    pub(crate) over: CancellationToken,
+    /// The longest grace that calls have here.
+    pub(crate) grace: Duration,
+    pub(crate) inside: Inside,
+    pub(crate) limit: Option<ModelLimit>,
+}
+
+impl Parts {
+    /// A configuration with what the host knows better: which questions are asked, and that a child is done before its
+    /// call is given up.
+    pub(crate) fn complete(&self, mut config: Config) -> Config {
+        config.ask = self.chain.questions(config.ask.timeout_ms);
+        if let Some(parent) = &self.parent {
+            let most = u64::try_from(parent.grace.as_millis()).unwrap_or(u64::MAX);
+            config.calls.grace_ms = config.calls.grace_ms.min(most);
+        }
+        config
+    }
 }
 
 /// An agent between two processes. It can be serialised; its journal, if it has one, goes along by itself.

@@ -10,7 +10,6 @@ use machine_core::event::Event;
 use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::input::{Input, Refused};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use crate::carrier::Carrier;
 use crate::clock::Clock;
@@ -165,7 +164,7 @@ impl Spine {
 
     /// A turn that begins after the parent has stopped makes no request: its abort is what comes next (H04).
     fn acts_leave(&mut self) {
-        let stopped = self.session.parts.parent.as_ref().is_some_and(CancellationToken::is_cancelled);
+        let stopped = self.session.parts.parent.as_ref().is_some_and(|parent| parent.call.is_cancelled());
         let mut acts = std::mem::take(&mut self.out.acts);
         for act in acts.drain(..) {
             if !(stopped && matches!(act.question, Question::Attempt { .. })) {

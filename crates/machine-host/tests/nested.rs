@@ -320,3 +320,19 @@ async fn c_h04_a_child_that_begins_after_its_parent_stopped_makes_no_request() {
     assert!(results(&agent).await[0].2.contains("aborted by the end of its call"));
     assert!(script.asked().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn c_h04_a_child_that_is_configured_keeps_its_short_grace() {
+    let run = |_: Args, cx: ToolCx| async move {
+        let child = Agent::builder().child_of(&cx).model(Script::default()).open().await?;
+        let short = child.config().await?.calls.grace_ms;
+        let mut config = (*child.config().await?).clone();
+        config.calls.grace_ms = short + 60_000;
+        child.configure(config).await?;
+        cx.text(format!("{} of {short}", child.config().await?.calls.grace_ms))
+    };
+    let agent = Agent::builder().model(one_call()).tool(tool("delegate", "", run));
+    let agent = agent.config(|config| config.calls.grace_ms = 2_000).open().await.unwrap();
+    agent.prompt("go").await.unwrap();
+    assert_eq!(results(&agent).await[0].2, "1000 of 1000");
+}
