@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use machine_adapter::trace::Transition;
 use machine_adapter::{Engine, Order, Out};
-use machine_core::ask::{Answer, Ask, HookError, HookFailure, Question, Withdrawal};
+use machine_core::ask::{Answer, Ask, HookError, HookFailure, Question, Subject, Timer, Withdrawal};
 use machine_core::config::{Config, ConfigError};
 use machine_core::event::{Event, TurnEnd};
 use machine_core::ids::AskId;
@@ -21,6 +21,12 @@ pub trait Host {
 
     /// An execution is taken back.
     fn cancelled(&mut self, withdrawal: &Withdrawal) -> Cancelled;
+
+    /// Whether a timer waits until it is [armed](Sim::arm).
+    fn holds_back(&self, timer: &Timer) -> bool {
+        let _ = timer;
+        false
+    }
 
     /// What is said of a hook whose time is up (H02).
     fn too_late(&self) -> String {
@@ -341,6 +347,7 @@ impl<H: Host> Sim<H> {
 
     fn carry_out(&mut self, ask: &Ask) {
         match &ask.question {
+            Question::Timer { timer, .. } if self.host.holds_back(timer) => {}
             Question::Timer { ms, .. } => self.time(ask.id, *ms, Answer::Fired),
             _ => self.in_time(ask),
         }
@@ -358,6 +365,18 @@ impl<H: Host> Sim<H> {
             return self.time(ask.id, bound, failed);
         }
         self.arrange_all(later);
+    }
+
+    /// A timer that was held back begins now, if it is still asked for.
+    pub fn arm(&mut self, timer: &Subject) {
+        let open = self.engine.outstanding().find(|open| open.ask.question.subject() == *timer);
+        let armed = open.and_then(|open| match open.ask.question {
+            Question::Timer { ms, .. } => Some((open.ask.id, ms)),
+            _ => None,
+        });
+        if let Some((ask, ms)) = armed {
+            self.time(ask, ms, Answer::Fired);
+        }
     }
 
     fn time(&mut self, ask: AskId, ms: u64, answer: Answer) {

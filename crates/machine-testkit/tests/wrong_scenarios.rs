@@ -81,6 +81,24 @@ fn agents_that_open_themselves() {
 }
 
 #[test]
+fn what_would_come_after_the_end_of_time() {
+    let late = "315360000001";
+    for text in [
+        format!("title: x\nmodel: [{{text: a, takes: {late}}}]\nexpect: {{}}"),
+        format!("title: x\nmodel: [{{pieces: [{{at: {late}, event: {{text: a}}}}]}}]\nexpect: {{}}"),
+        format!("title: x\nhooks: {{stop: [{{says: end, takes: {late}}}]}}\nexpect: {{}}"),
+        format!("title: x\nmodel: [{{calls: [a]}}]\ncalls: {{a: {{takes: {late}}}}}\nexpect: {{}}"),
+        format!("title: x\nmodel: [{{calls: [a]}}]\ncalls: {{a: {{prepare_takes: {late}}}}}\nexpect: {{}}"),
+        format!(
+            "title: x\nmodel: [{{calls: [a]}}]\ncalls: {{a: {{detach: {{at: {late}, text: b}}}}}}\nexpect: {{}}"
+        ),
+        format!("title: x\nexpect: {{states: [{{at: {late}, agent: Ready}}]}}"),
+    ] {
+        wrong(&text, "tick 315360000001 is too late: time ends at 315360000000, ten years");
+    }
+}
+
+#[test]
 fn what_is_refused_and_not_expected_is_a_failure() {
     let text =
         "title: x\nmodel: [{text: a}]\ntimeline: [{at: 0, do: [{submit: go}, {withdraw: x}]}]\nexpect: {}";
@@ -99,6 +117,13 @@ fn things_that_do_not_go_together() {
     let role =
         "title: x\nmodel: [{calls: [a]}]\ncalls: {a: {ends: {agent: {role: b, prompt: x}}}}\nexpect: {}";
     wrong(role, "there is no role `b`");
+    for key in ["detach: {at: 1, text: x}", "output: [{at: 1, text: x}]", "progress: [{at: 1, text: x}]"] {
+        let call = format!("{{ends: {{agent: {{role: b, prompt: x}}}}, {key}}}");
+        let text = format!(
+            "title: x\nmodel: [{{calls: [a]}}]\ncalls:\n  a: {call}\nagents: {{b: {{}}}}\nexpect: {{}}"
+        );
+        wrong(&text, "x.yaml:4:6: `a` runs an agent: `detach`, `output` and `progress` are for others");
+    }
     let hook = "title: x\nhooks: {stop: [{says: end, fails: no}]}\nexpect: {}";
     wrong(hook, "a hook does one thing, but here are `says` and `fails`");
 }

@@ -7,7 +7,7 @@ use machine_adapter::kept::Kept;
 use machine_adapter::{Engine, Request};
 use machine_core::ask::{
     Answer, Approval, Approved, Ask, Executed, Gated, HookError, HookFailure, Piece, Plan, Prepared,
-    Question, Recovery, Screened, StopVerdict, Withdrawal,
+    Question, Recovery, Screened, StopVerdict, Timer, Withdrawal,
 };
 use machine_core::ids::{AskId, CallId};
 use machine_core::input::Input;
@@ -101,7 +101,7 @@ impl Actor {
         let behaviour = &named.call;
         let ready = |plan: Plan| Answer::Prepare(Prepared::Ready(Arc::new(plan)));
         let said = match &behaviour.prepare {
-            _ if !self.cast.role.tools().iter().any(|known| &*known.name == tool) => {
+            _ if !self.cast.knows(tool) => {
                 return vec![answer(
                     0,
                     ask,
@@ -128,12 +128,13 @@ impl Actor {
 
     fn execute(&mut self, ask: AskId, call: CallId) -> Vec<Later> {
         self.executions.insert(ask, call);
-        self.cast.starts.push(self.cast.name_of(call));
+        let name = self.cast.names.call(call);
+        self.cast.starts.push(name.clone());
         let Some(named) = self.cast.named(call).cloned() else { return Vec::new() };
         let behaviour = &named.call;
         if let Some(Ends::Agent(delegate)) = &behaviour.ends {
             let delegate = delegate.clone();
-            self.wants.push(Want::Open { ask, call: named.name.clone(), delegate });
+            self.wants.push(Want::Open { ask, call: name.clone(), delegate });
         }
         let piece = |at, piece| Later { after: at, input: Input::Piece { ask, piece } };
         let mut later: Vec<Later> = Vec::new();
@@ -144,7 +145,7 @@ impl Actor {
         later.extend(
             behaviour.detach.iter().map(|d| piece(d.at, Piece::Detached(text_content(d.text.clone())))),
         );
-        let ends = behaviour.end(&named.name).map(|(at, end)| answer(at, ask, Answer::Execute(end)));
+        let ends = behaviour.end(&name).map(|(at, end)| answer(at, ask, Answer::Execute(end)));
         later.extend(ends);
         let again = behaviour.reports_again.as_ref();
         let again = again.and_then(|again| Some((again.at, behaviour.done(&again.ends)?)));
@@ -240,6 +241,11 @@ impl Host for Actor {
                 Cancelled::Obeys(end.into_iter().collect())
             }
         }
+    }
+
+    /// A request that waits for its place has not left (M13, H05).
+    fn holds_back(&self, timer: &Timer) -> bool {
+        self.limited && matches!(timer, Timer::StreamIdle(_))
     }
 
     fn too_late(&self) -> String {

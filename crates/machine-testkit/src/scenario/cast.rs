@@ -1,9 +1,10 @@
 //! One agent's script while it is played: what its model answers next, which call is which, and how each behaves. Both
 //! drivers play from it, so that they cannot tell different stories.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use machine_adapter::Request;
+use machine_core::Text;
 use machine_core::ask::{Executed, Plan};
 use machine_core::config::{Config, Questions, ToolSpec};
 use machine_core::ids::{CallId, StepId};
@@ -15,6 +16,7 @@ use serde_saphyr::Spanned;
 use crate::scenario::call::{Call, Ends, Prepare};
 use crate::scenario::file::{Fail, Reply, Role};
 use crate::scenario::hook::{Hook, Hooks};
+use crate::scenario::words::Names;
 
 /// What is known of one agent's play.
 #[derive(Clone, Debug)]
@@ -29,7 +31,11 @@ pub(crate) struct Cast {
     /// The call that a real host judges just now.
     #[cfg(feature = "tokio")]
     pub(crate) planning: Arc<std::sync::Mutex<Option<CallId>>>,
+    /// What its calls are called.
+    pub(crate) names: Names,
     calls: BTreeMap<CallId, Named>,
+    /// The tools that there are, sorted.
+    tools: Vec<Text>,
     uses: BTreeMap<String, usize>,
     hooks: BTreeMap<&'static str, usize>,
 }
@@ -37,8 +43,6 @@ pub(crate) struct Cast {
 /// A call that the model made.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
-    /// Its label; from the second time on with a number.
-    pub(crate) name: String,
     label: String,
     /// How it behaves.
     pub(crate) call: Call,
@@ -61,11 +65,13 @@ pub(crate) enum TakeEnd {
     Finished(Finished),
     Failed(ModelError),
     Silent,
-    Panics(machine_core::Text),
+    Panics(Text),
 }
 
 impl Cast {
     pub(crate) fn new(role: Arc<Role>) -> Self {
+        let mut tools: Vec<_> = role.tools().into_iter().map(|tool| tool.name).collect();
+        tools.sort_unstable();
         Self {
             role,
             requests: Vec::new(),
@@ -73,7 +79,9 @@ impl Cast {
             gaps: Vec::new(),
             #[cfg(feature = "tokio")]
             planning: Arc::default(),
+            names: Names::default(),
             calls: BTreeMap::new(),
+            tools,
             uses: BTreeMap::new(),
             hooks: BTreeMap::new(),
         }
@@ -97,11 +105,11 @@ impl Cast {
 
     /// Names the calls of a response. An earlier attempt of the same step gives its names back.
     fn name(&mut self, step: StepId, labels: &[String]) -> Vec<Call> {
-        let of_step = |call: &CallId| call.step() == step;
-        for (_, named) in self.calls.iter().filter(|(call, _)| of_step(call)) {
-            self.uses.entry(named.label.clone()).and_modify(|uses| *uses -= 1);
+        for index in 0.. {
+            let Some(Named { label, .. }) = self.calls.remove(&step.call(index)) else { break };
+            self.names.0.remove(&step.call(index));
+            self.uses.entry(label).and_modify(|uses| *uses -= 1);
         }
-        self.calls.retain(|call, _| !of_step(call));
         let mut calls = Vec::new();
         for (index, label) in (0..).zip(labels) {
             let uses = self.uses.entry(label.clone()).or_default();
@@ -112,7 +120,8 @@ impl Cast {
                 behaviours.and_then(|all| all.get(*uses - 1).or(all.last())).cloned().unwrap_or_default();
             let call = Call { tool: Some(call.tool.unwrap_or_else(|| label.clone())), ..call };
             calls.push(call.clone());
-            self.calls.insert(step.call(index), Named { name, label: label.clone(), call });
+            self.names.0.insert(step.call(index), name);
+            self.calls.insert(step.call(index), Named { label: label.clone(), call });
         }
         calls
     }
@@ -122,28 +131,22 @@ impl Cast {
         self.calls.get(&call)
     }
 
-    /// What it is called in a scenario.
-    pub(crate) fn name_of(&self, call: CallId) -> String {
-        self.calls.get(&call).map_or_else(|| call.to_string(), |named| named.name.clone())
-    }
-
     /// A call by its name. A bare label is the last call of this label.
     pub(crate) fn find(&self, name: &str) -> Option<CallId> {
-        let exact = self.calls.iter().find(|(_, named)| named.name == name);
-        let last = || self.calls.iter().rev().find(|(_, named)| named.label == name);
-        if name.contains('#') { exact } else { last() }.map(|(call, _)| *call)
+        if name.contains('#') {
+            return self.names.0.iter().find(|(_, of)| *of == name).map(|(call, _)| *call);
+        }
+        self.calls.iter().rev().find(|(_, named)| named.label == name).map(|(call, _)| *call)
     }
 
-    /// The names of all calls.
-    pub(crate) fn names(&self) -> BTreeMap<CallId, String> {
-        self.calls.iter().map(|(call, named)| (*call, named.name.clone())).collect()
+    /// Whether there is such a tool.
+    pub(crate) fn knows(&self, tool: &str) -> bool {
+        self.tools.binary_search_by(|known| (**known).cmp(tool)).is_ok()
     }
 
     /// What the model reads when it calls a tool that there is not; as a real host says it.
-    pub(crate) fn unknown_tool(&self) -> machine_core::Text {
-        let mut known: Vec<_> = self.role.tools().iter().map(|tool| tool.name.clone()).collect();
-        known.sort_unstable();
-        format!("The tools are: {}.", known.join(", ")).into()
+    pub(crate) fn unknown_tool(&self) -> Text {
+        format!("The tools are: {}.", self.tools.join(", ")).into()
     }
 
     /// What a hook does this time; none: it agrees.
@@ -173,11 +176,12 @@ impl Role {
     /// The tools that there are, in order: of all calls but those that are to be unknown.
     pub(crate) fn tools(&self) -> Vec<ToolSpec> {
         let mut names: Vec<&str> = Vec::new();
+        let mut seen = BTreeSet::new();
         for (label, calls) in &self.calls {
             for call in &calls.value.0 {
                 let name = call.tool.as_deref().unwrap_or(label);
                 let known = !matches!(call.prepare, Some(Prepare::Unknown));
-                if known && machine_core::history::is_legal(name) && !names.contains(&name) {
+                if known && machine_core::history::is_legal(name) && seen.insert(name) {
                     names.push(name);
                 }
             }
@@ -186,7 +190,7 @@ impl Role {
             for label in &reply.value.calls {
                 if !self.calls.contains_key(label)
                     && machine_core::history::is_legal(label)
-                    && !names.contains(&&**label)
+                    && seen.insert(&**label)
                 {
                     names.push(label);
                 }
@@ -249,7 +253,7 @@ impl Call {
 
     /// An end as the engine is told; none: there is none.
     pub(crate) fn done(&self, ends: &Ends) -> Option<Executed> {
-        let result = |text: &machine_core::Text, is_error| {
+        let result = |text: &Text, is_error| {
             let output = if text.is_empty() { Vec::new() } else { vec![Part::text(text.clone())] };
             Executed::Done(Arc::new(ToolResult { is_error, output, ..self.result.clone() }))
         };
@@ -265,7 +269,7 @@ impl Call {
 
 fn take(reply: &Reply, calls: &[Call]) -> Take {
     let last = reply.pieces.iter().map(|piece| piece.at).max();
-    let ends_at = reply.takes.unwrap_or_else(|| last.unwrap_or(0) + 1);
+    let ends_at = reply.takes.unwrap_or_else(|| last.unwrap_or(0).saturating_add(1));
     let mut pieces: Vec<_> = reply.pieces.iter().map(|piece| (piece.at, piece.event.clone())).collect();
     if pieces.is_empty() {
         let thinking = reply.thinking.clone().map(|text| ModelEvent::Thinking { text, signature: None });

@@ -28,7 +28,7 @@ use crate::scenario::hosted::stage::{Key, Stage};
 use crate::scenario::phases;
 use crate::scenario::played::{Cue, Look, Played, Told};
 use crate::scenario::says::{self, BRANCH, Deed};
-use crate::scenario::simulated::{NOT_ASKED, in_agent};
+use crate::scenario::simulated::{NOT_ASKED, PATIENCE, in_agent};
 use crate::scenario::trace;
 use crate::scenario::verb::{Allows, Place, Verb};
 use crate::scenario::{Fault, Scenario};
@@ -37,8 +37,6 @@ use crate::scenario::{Fault, Scenario};
 const POLLS: usize = 64;
 /// Virtual time in which a scenario must come to rest.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-/// Things of the script after which it is given up.
-const PATIENCE: usize = 1_000_000;
 /// Events that the runner may be behind.
 const BEHIND: usize = 1 << 14;
 

@@ -307,10 +307,11 @@ impl Told {
         let mut tokens = Tokens::default();
         for (_, event) in &self.events {
             if let Event::TurnEnded(end) = event {
-                tokens.input += end.usage.known.input;
-                tokens.output += end.usage.known.output;
-                tokens.cached += end.usage.known.cached;
-                tokens.unknown += end.usage.unknown_attempts;
+                let known = end.usage.known;
+                tokens.input = tokens.input.saturating_add(known.input);
+                tokens.output = tokens.output.saturating_add(known.output);
+                tokens.cached = tokens.cached.saturating_add(known.cached);
+                tokens.unknown = tokens.unknown.saturating_add(end.usage.unknown_attempts);
             }
         }
         tokens

@@ -175,6 +175,7 @@ fn reply_is_sound(Spanned { value: reply, referenced: at, .. }: &Spanned<Reply>)
     if pieces.windows(2).any(|two| two[1].at < two[0].at) {
         return Err((*at, "a piece comes before the one above it: `at` must not go back".into()));
     }
+    pieces.iter().map(|piece| piece.at).chain(*takes).try_for_each(|ms| in_time(*at, ms))?;
     match (pieces.last(), takes) {
         (Some(last), Some(takes)) if last.at > *takes => {
             Err((*at, format!("a piece at {} comes after the end at {takes}", last.at)))
@@ -206,6 +207,21 @@ fn call_is_sound(label: &str, at: Location, calls: &Many<Call>, file: &File) -> 
                 format!("there is no role `{}`; `agents` has: {}", delegate.role, known.join(", ")),
             ));
         }
+        if let Some(Ends::Agent(_)) = &call.ends
+            && (call.detach.is_some() || !call.output.is_empty() || !call.progress.is_empty())
+        {
+            return Err((
+                at,
+                format!("`{label}` runs an agent: `detach`, `output` and `progress` are for others"),
+            ));
+        }
+        let opens = match &call.ends {
+            Some(Ends::Agent(delegate)) => delegate.opens_after,
+            _ => 0,
+        };
+        let times = [call.takes.unwrap_or(0), call.prepare_takes, opens].into_iter();
+        let said = call.progress.iter().chain(&call.output).chain(&call.detach).map(|said| said.at);
+        times.chain(said).try_for_each(|ms| in_time(at, ms))?;
         if let (Some(Prepare::Unknown), Some(_)) = (&call.prepare, &call.ends) {
             return Err((at, format!("`{label}` is unknown, so it cannot end")));
         }
@@ -216,11 +232,20 @@ fn call_is_sound(label: &str, at: Location, calls: &Many<Call>, file: &File) -> 
     Ok(())
 }
 
+/// No wait is longer than time.
+fn in_time(at: Location, ms: u64) -> Result<(), Mistake> {
+    if ms > LAST_TICK {
+        return Err((at, format!("tick {ms} is too late: time ends at {LAST_TICK}, ten years")));
+    }
+    Ok(())
+}
+
 fn hooks_are_sound<T>(hooks: &Option<Vec<Spanned<Hook<T>>>>) -> Result<(), Mistake> {
     hooks.iter().flatten().try_for_each(|hook| one_answer(hook.referenced, &hook.value))
 }
 
 fn one_answer<T>(at: Location, hook: &Hook<T>) -> Result<(), Mistake> {
+    in_time(at, hook.takes)?;
     let Hook { takes: _, edits: _, says, fails, panics, hangs } = hook;
     let ways = [
         ("says", says.is_some()),
@@ -243,9 +268,7 @@ fn timeline(file: &File) -> Result<(), Mistake> {
     let mut last = 0;
     for Spanned { value: moment, referenced: at, .. } in &file.timeline {
         let Moment { at: tick, order: _, agent, verbs } = moment;
-        if *tick > LAST_TICK {
-            return Err((*at, format!("tick {tick} is too late: time ends at {LAST_TICK}, ten years")));
-        }
+        in_time(*at, *tick)?;
         if *tick < last {
             let past = format!(
                 "tick {tick} is in the past: the moment above is at {last}; write the timeline in order"
@@ -333,6 +356,7 @@ fn expectations(expect: &Expect, labels: &[&str]) -> Result<(), Mistake> {
     for (pattern, at) in patterns.chain(counted) {
         is_event(pattern, at)?;
     }
+    expect.states.iter().try_for_each(|state| in_time(state.referenced, state.value.at))?;
     let of_calls = expect.results.iter().map(|(call, result)| (call, result.referenced));
     let read = expect.reads.iter().map(|(call, texts)| (call, texts.referenced));
     let at = |state: &Spanned<_>| state.referenced;

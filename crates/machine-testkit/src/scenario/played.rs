@@ -71,7 +71,7 @@ impl Told {
             agent: agent.to_owned(),
             requests: cast.requests.clone(),
             starts: cast.starts.clone(),
-            names: Names(cast.names()),
+            names: cast.names.clone(),
             unused: cast.unused().into_iter().map(str::to_owned).collect(),
             left: cast.left(),
             ..Self::default()

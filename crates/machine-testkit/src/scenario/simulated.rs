@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use machine_adapter::Request;
 use machine_core::Text;
-use machine_core::ask::{Answer, Approval, Approved, By, Cause, Executed, Question};
+use machine_core::ask::{Answer, Approval, Approved, By, Cause, Executed, Question, Subject, Timer};
 use machine_core::event::{Event, Receipt, TurnEnd};
 use machine_core::ids::{AskId, CallId, InputId};
 use machine_core::input::{Abort, Command, Input, Submit};
@@ -24,7 +24,7 @@ use crate::scenario::{Fault, MOST_AGENTS, Scenario};
 use crate::sim::{Phase, Sim};
 
 /// Inputs after which a scenario that does not come to rest is given up.
-const PATIENCE: usize = 1_000_000;
+pub(crate) const PATIENCE: usize = 100_000;
 
 /// Plays a scenario on the simulator.
 ///
@@ -49,6 +49,8 @@ struct World<'s> {
     trace: Vec<String>,
     gaps: Vec<String>,
     now: u64,
+    /// How many were handled.
+    inputs: usize,
 }
 
 struct Player {
@@ -93,6 +95,7 @@ impl<'s> World<'s> {
             trace: Vec::new(),
             gaps: Vec::new(),
             now: 0,
+            inputs: 0,
         };
         for (at, phase, cue) in scenario.cues() {
             world.arrange(at, phase, Due::Cue(cue));
@@ -124,7 +127,7 @@ impl<'s> World<'s> {
     }
 
     fn run(&mut self) -> Result<(), Fault> {
-        for _ in 0..PATIENCE {
+        loop {
             let live = self.players.iter().enumerate().filter(|(_, player)| !player.gone);
             let sims = live.filter_map(|(i, player)| player.sim.due().map(|(at, phase)| (at, phase, i)));
             let sim = sims.min();
@@ -145,22 +148,24 @@ impl<'s> World<'s> {
             }
             self.settle()?;
         }
-        Err(Fault::Restless(PATIENCE))
     }
 
     fn due(&mut self, due: Due) -> Result<(), Fault> {
         match due {
             Due::Cue(Cue::Do { agent, moment }) => {
-                let first = (self.now, phases::verbs(Place::First));
+                // What comes before timers comes in one go.
+                let in_one_go = moment.order == Place::First;
                 for verb in moment.verbs.0 {
                     self.act(&agent, verb);
                     self.settle()?;
-                    // What comes before timers comes in one go.
-                    let more =
-                        || self.cues.keys().next().is_some_and(|(at, phase, _)| (*at, *phase) == first);
-                    if moment.order != Place::First || !more() {
+                    if !in_one_go {
                         self.answer_at_once()?;
                     }
+                }
+                let first = (self.now, phases::verbs(Place::First));
+                let more = self.cues.keys().next().is_some_and(|(at, phase, _)| (*at, *phase) == first);
+                if in_one_go && !more {
+                    self.answer_at_once()?;
                 }
             }
             Due::Cue(Cue::Look { agent, look }) => match self.find(&agent) {
@@ -193,6 +198,10 @@ impl<'s> World<'s> {
         let word = trace::verb(&verb);
         let found = self.find(agent);
         if let Some(i) = found.filter(|i| self.players[*i].is_closed()) {
+            // Closing again is fine (A19).
+            if matches!(verb, Verb::Close) {
+                return;
+            }
             return self.players[i].refused.push(format!("{word}: {GONE}"));
         }
         let Some(i) = found.filter(|i| !self.players[*i].gone) else {
@@ -211,6 +220,10 @@ impl<'s> World<'s> {
 
     /// What agents want of each other and of the places for requests, until nothing is left.
     fn settle(&mut self) -> Result<(), Fault> {
+        self.inputs += 1;
+        if self.inputs > PATIENCE {
+            return Err(Fault::Restless(PATIENCE));
+        }
         loop {
             for i in 0..self.players.len() {
                 self.players[i].follow_parent(self.now);
@@ -238,7 +251,7 @@ impl<'s> World<'s> {
                     0 => self.delegate(i, ask, &name, &delegate)?,
                     after => {
                         let due = Due::Open { parent: i, ask, name, delegate };
-                        self.arrange(self.now + after, phases::ANSWERS, due);
+                        self.arrange(self.now.saturating_add(after), phases::ANSWERS, due);
                     }
                 }
             }
@@ -279,8 +292,10 @@ impl<'s> World<'s> {
             places.taken.push((i, ask));
             let sim = &mut players[i].sim;
             sim.wait_until(self.now);
+            let idle = Subject::Timer(Timer::StreamIdle(request.attempt));
             let later = sim.host.respond(ask, request);
             sim.arrange_all(later);
+            sim.arm(&idle);
             granted = true;
         }
         granted
@@ -308,8 +323,8 @@ impl<'s> World<'s> {
     fn hear(&mut self, i: usize) {
         let player = &mut self.players[i];
         if let Some(lines) = player.sim.trace.as_mut().map(std::mem::take) {
-            let names = player.sim.host.cast.names();
-            self.trace.extend(trace::lines(&player.name, &names, &lines));
+            let names = &player.sim.host.cast.names;
+            self.trace.extend(trace::lines(&player.name, names, &lines));
         }
         let news: Vec<Event> = player.sim.events[player.seen..].iter().map(|e| e.event.clone()).collect();
         player.seen = player.sim.events.len();

@@ -1,10 +1,8 @@
 //! The trace of a run: inputs, transitions, events, asks, one line each.
-use std::collections::BTreeMap;
-
 use machine_adapter::Order;
 use machine_adapter::trace::{Transition, Who};
 use machine_core::ask::{Answer, Piece, Question};
-use machine_core::ids::{AskId, CallId};
+use machine_core::ids::AskId;
 use machine_core::input::Input;
 use machine_core::machine::Step;
 
@@ -13,10 +11,9 @@ use crate::scenario::words::{Names, attempt, step, turn};
 use crate::sim::Traced;
 
 /// Lines for what happened in one agent.
-pub(crate) fn lines(agent: &str, names: &BTreeMap<CallId, String>, lines: &[(u64, Traced)]) -> Vec<String> {
-    let names = Names(names.clone());
+pub(crate) fn lines(agent: &str, names: &Names, lines: &[(u64, Traced)]) -> Vec<String> {
     let agent = if agent.is_empty() { String::new() } else { format!(" {agent}") };
-    let line = |(at, traced): &(u64, Traced)| format!("@{at}{agent} {}", line(&names, traced));
+    let line = |(at, traced): &(u64, Traced)| format!("@{at}{agent} {}", line(names, traced));
     lines.iter().map(line).collect()
 }
 

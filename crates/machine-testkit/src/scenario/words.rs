@@ -2,9 +2,7 @@
 //! names.
 use std::collections::BTreeMap;
 
-use machine_core::event::{
-    AttemptEnd, DroppedBecause, EndReason, Event, HeldBecause, MaintenanceEnd, Receipt, TurnError,
-};
+use machine_core::event::{AttemptEnd, DroppedBecause, EndReason, Event, Receipt, TurnError};
 use machine_core::ids::{AttemptId, CallId, StepId, TurnId};
 use machine_core::message::{Entry, Message, Origin};
 use machine_core::outcome::Outcome;
@@ -77,12 +75,12 @@ impl Names {
             Event::LateResult { call: id, outcome: how } => format!("late_result {} {}", call(id), outcome(how)),
             Event::HookFailed { question, error } => format!("hook_failed {question} {}", snake(&error.kind)),
             Event::HookOverruled { turn: id } => format!("hook_overruled {}", turn(*id)),
-            Event::Held { why } => format!("held {}", held(*why)),
+            Event::Held { why } => format!("held {}", snake(why)),
             Event::Released => "released".into(),
             Event::Paused => "paused".into(),
             Event::Resumed => "resumed".into(),
             Event::MaintenanceStarted { n } => format!("maintenance_started {n}"),
-            Event::MaintenanceEnded { n, end } => format!("maintenance_ended {n} {}", maintenance(end)),
+            Event::MaintenanceEnded { n, end } => format!("maintenance_ended {n} {}", snake(end)),
             Event::Configured => "configured".into(),
             Event::Recovered => "recovered".into(),
             Event::Closed => "closed".into(),
@@ -138,7 +136,7 @@ pub fn receipt(receipt: &Receipt) -> String {
 fn turn_error(error: &TurnError) -> String {
     match error {
         TurnError::Model { error, .. } => snake(&error.kind),
-        other => variant(other),
+        other => snake(other),
     }
 }
 
@@ -148,14 +146,6 @@ fn attempt_end(end: &AttemptEnd) -> String {
         AttemptEnd::Failed(error) => format!("failed({})", snake(&error.kind)),
         AttemptEnd::Cancelled => "cancelled".into(),
     }
-}
-
-fn held(why: HeldBecause) -> String {
-    snake(&why)
-}
-
-fn maintenance(end: &MaintenanceEnd) -> String {
-    variant(end)
 }
 
 /// A turn without its branch.
@@ -173,13 +163,8 @@ pub fn attempt(id: AttemptId) -> String {
     format!("{}.{}", step(id.step()), id.serial)
 }
 
-/// The name of a value without content, or of its variant, in snake case.
+/// The name of a variant, as it is written in JSON; with its text, if that is all it has.
 fn snake(value: &impl Serialize) -> String {
-    variant(value)
-}
-
-/// The variant's name, as it is written in JSON.
-fn variant(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(name)) => name,
         Ok(serde_json::Value::Object(map)) => match map.into_iter().next() {

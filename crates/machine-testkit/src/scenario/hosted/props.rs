@@ -112,16 +112,16 @@ impl Tool for Prop {
 
     fn call(&self, _: Text, cx: ToolCx) -> BoxFuture<'_, Result<ToolResult, ToolError>> {
         Box::pin(async move {
-            let name = lock(&self.player.seat.cast).name_of(cx.call());
-            lock(&self.player.seat.cast).starts.push(name);
+            let name = lock(&self.player.seat.cast).names.call(cx.call());
+            lock(&self.player.seat.cast).starts.push(name.clone());
             let Some(named) = self.named(cx.call()) else { return std::future::pending().await };
             if let Some(Ends::Agent(delegate)) = &named.call.ends {
-                return self.delegate(&named.name, delegate, &cx).await;
+                return self.delegate(&name, delegate, &cx).await;
             }
             let on_cancel = named.call.on_cancel.clone();
             tokio::select! {
                 biased;
-                end = self.go(&named, &cx) => end,
+                end = self.go(&name, &named.call, &cx) => end,
                 report = stopped(&cx, &on_cancel) => {
                     let Some(report) = report else { return ended(Executed::Nothing) };
                     self.player.arrange(report.at).turn().await;
@@ -141,13 +141,12 @@ impl Tool for Prop {
 
 impl Prop {
     /// Everything that the call does by itself, in the order of the simulator.
-    async fn go(&self, named: &Named, cx: &ToolCx) -> Result<ToolResult, ToolError> {
-        let call = &named.call;
+    async fn go(&self, name: &str, call: &Call, cx: &ToolCx) -> Result<ToolResult, ToolError> {
         let mut acts: Vec<(u64, Act)> = Vec::new();
         acts.extend(call.progress.iter().map(|said| (said.at, Act::Progress(said.text.clone()))));
         acts.extend(call.output.iter().map(|said| (said.at, Act::Output(said.text.clone()))));
         acts.extend(call.detach.iter().map(|said| (said.at, Act::Detach(said.text.clone()))));
-        acts.extend(call.end(&named.name).map(|(at, end)| (at, Act::End(end))));
+        acts.extend(call.end(name).map(|(at, end)| (at, Act::End(end))));
         let mut acts: Vec<_> = acts.into_iter().map(|(at, act)| (at, self.player.arrange(at), act)).collect();
         acts.sort_by_key(|(at, ..)| *at);
         for (_, waiting, act) in acts {
