@@ -58,7 +58,8 @@ pub trait Hooks: Send + Sync + 'static {
 
     /// A session starts: what is to be known from the first request on. Each text is journaled as an injection, in the
     /// order of the hooks. Asked at each opening until the session had its first turn; what an earlier opening brought
-    /// stays as it is. If it fails, the agent is not opened.
+    /// stays as it is. If it fails, or its texts cannot all be taken (an id twice, more than `inbox.next_step`), the agent
+    /// is not opened.
     fn session_start(&self, session: SessionQuestion) -> HookFuture<'_, Vec<Say>> {
         let _ = session;
         ready(Vec::new())

@@ -2,10 +2,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use machine_adapter::Engine;
+use machine_adapter::{Engine, Out};
 use machine_core::ask::{HookError, HookFailure};
 use machine_core::ids::AskId;
-use machine_core::input::{Command, Input, Refused};
+use machine_core::input::{Command, Input, Note, Refused};
 use machine_journal::{Record, Reopened, Writer, reopen};
 
 use crate::approvals::Rules;
@@ -54,12 +54,12 @@ pub(crate) async fn open(
         None if records.is_empty() => new(Engine::new(branch, config.clone())?),
         None => reopened(reopen(&records)?),
     };
-    let first = session_start(&parts, &found.engine).await?;
-    if is_new {
-        begin_journal(journal.as_mut(), &Writer::header(branch, config.clone())).await?;
-    }
     if found.engine.config() != &config {
-        found.inputs.push(Command::Configure(config).into());
+        found.inputs.push(Command::Configure(config.clone()).into());
+    }
+    let first = session_start(&parts, &found).await?;
+    if is_new {
+        begin_journal(journal.as_mut(), &Writer::header(branch, config)).await?;
     }
     found.inputs.extend(first);
     let session = Session {
@@ -78,24 +78,37 @@ pub(crate) async fn open(
 }
 
 /// What the hooks have to say before the first turn (H01). Nothing is written yet: if one fails, nothing was begun.
-async fn session_start(parts: &Parts, engine: &Engine) -> Result<Vec<Input>, OpenError> {
-    let agent = engine.agent().data();
+async fn session_start(parts: &Parts, found: &Found) -> Result<Vec<Input>, OpenError> {
+    let agent = found.engine.agent().data();
     if agent.turns > 0 {
         return Ok(Vec::new());
     }
-    let within = Duration::from_millis(engine.config().ask.timeout_ms);
+    let within = Duration::from_millis(found.engine.config().ask.timeout_ms);
     let asked = parts.chain.session_start(SessionQuestion { branch: agent.branch });
     let who = Asked::default();
     let notes = in_time(within, parts.inside.scope(who.scope(asked))).await;
     let notes = notes.unwrap_or_else(|| Err(who.too_long())).map_err(OpenError::SessionStart)?;
-    let notes: Vec<Input> = notes.into_iter().map(|note| Command::Inject(note).into()).collect();
-    for note in &notes {
-        if let Err(why @ (Refused::Empty(_) | Refused::NotSayable(_))) = engine.admit(note) {
-            let error = HookError::new(HookFailure::Failed, why.to_string());
-            return Err(OpenError::SessionStart(error));
+    taken(found, &notes).map_err(OpenError::SessionStart)?;
+    Ok(notes.into_iter().map(|note| Command::Inject(note).into()).collect())
+}
+
+/// Whether the agent will take all of these, tried on a copy of it. What an earlier opening said is there already. To an
+/// agent that is faulted nothing can be said; its next opening does.
+fn taken(found: &Found, notes: &[Arc<Note>]) -> Result<(), Arc<HookError>> {
+    let (mut copy, mut out) = (found.engine.clone(), Out::default());
+    for input in &found.inputs {
+        // As when it is carried out: what is refused changes nothing.
+        let _ = copy.feed(0, input, &mut out);
+    }
+    for note in notes {
+        let is_there = found.engine.agent().data().inbox.receipt(&note.id).is_some();
+        match copy.feed(0, &Command::Inject(note.clone()).into(), &mut out) {
+            Ok(()) | Err(Refused::Faulted(_)) => {}
+            Err(Refused::Duplicate { .. }) if is_there => {}
+            Err(why) => return Err(HookError::new(HookFailure::Failed, format!("{}: {why}", note.id))),
         }
     }
-    Ok(notes)
+    Ok(())
 }
 
 async fn begin_journal(journal: Option<&mut Box<dyn Journal>>, header: &Record) -> Result<(), OpenError> {

@@ -208,6 +208,21 @@ async fn c_h02_a_session_that_cannot_start_is_not_begun() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn c_h01_what_a_session_starts_with_is_taken_or_the_session_is_not_begun() {
+    let starts = |says: fn() -> Vec<machine_host::Say>, most| {
+        let builder = Agent::builder().model(Script::default()).config(move |c| c.inbox.next_step = most);
+        builder.session_start(move |_| std::future::ready(Ok(says()))).named("memory").open()
+    };
+    let doubled = || ["a", "b"].map(|text| machine_host::Say::text(text).id("x")).into();
+    let two = || vec!["a".into(), "b".into()];
+    let error = starts(doubled, 9).await.err().unwrap().to_string();
+    assert!(error.contains("x: `x` was sent before"), "{error}");
+    let error = starts(two, 1).await.err().unwrap().to_string();
+    assert!(error.contains("memory 2: inbox.next_step: the limit of 1 is reached"), "{error}");
+    assert!(starts(two, 2).await.is_ok());
+}
+
 /// Remembers warnings.
 #[derive(Default)]
 struct Log(Mutex<Vec<String>>);
