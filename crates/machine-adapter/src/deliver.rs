@@ -56,7 +56,7 @@ impl<'r> Run<'r> {
             Input::Piece { ask, piece } => self.piece(*ask, piece),
             Input::Lost { ask } => self.lost(*ask),
             Input::Command(command) => self.command(command),
-            Input::Recovered { unsent } => self.recovered(unsent),
+            Input::Recovered { ran } => self.recovered(ran),
             Input::Fault { cause } => self.fault(cause.clone(), false),
         };
         match fit {

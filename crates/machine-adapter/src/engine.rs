@@ -129,7 +129,12 @@ impl Engine {
     /// A new session. `branch` must differ from that of any session it shares a past with (V02).
     pub fn new(branch: u32, config: Arc<Config>) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self {
+        Ok(Self::begun(branch, config))
+    }
+
+    /// A new session under a configuration that is sound.
+    pub(crate) fn begun(branch: u32, config: Arc<Config>) -> Self {
+        Self {
             turn_config: config.clone(),
             config,
             now: 0,
@@ -144,7 +149,7 @@ impl Engine {
             history: History::new(),
             staged: None,
             told: Told::Nothing,
-        })
+        }
     }
 
     /// Whether an input may be handled now. Refused: nothing happened, nothing is to be journaled. Answers and
@@ -152,7 +157,9 @@ impl Engine {
     pub fn admit<'i>(&self, input: &'i Input) -> Result<Admitted<'i>, Refused> {
         match input {
             Input::Command(command) => self.admit_command(command)?,
-            Input::Recovered { .. } if !self.needs_recovery() => return Err(Refused::NothingOpen),
+            Input::Recovered { ran } if ran.is_empty() && !self.needs_recovery() => {
+                return Err(Refused::NothingOpen);
+            }
             Input::Recovered { .. } | Input::Answer { .. } | Input::Piece { .. } => {}
             Input::Lost { .. } | Input::Fault { .. } => {}
         }
@@ -180,6 +187,11 @@ impl Engine {
     /// Committed entries. Cloning them is O(1).
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// The open ask about this subject; there is one at most.
+    pub fn ask_about(&self, subject: &Subject) -> Option<AskId> {
+        self.asks.about(subject)
     }
 
     /// What an open attempt asks its model; none if it is not open.

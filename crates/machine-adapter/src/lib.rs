@@ -18,6 +18,8 @@
 //! | `entries` | asks and withdrawals, requests, entries besides results, staged edits |
 //! | `hook_text` | how much text hooks may put into history |
 //! | `recover` | a dead process, a fault |
+//! | [`carry`] | from one state of a session to a later one: what a journal's points hold |
+//! | `fork` | another session that begins like this one |
 //! | `answers` | answers for hosts that do not care |
 //! | [`out`] | what a `handle` brings out |
 //! | [`view`] | the state as a host reads it |
@@ -32,9 +34,11 @@ mod answers;
 pub mod asks;
 mod at_turn_end;
 pub mod batch;
+pub mod carry;
 mod deliver;
 pub mod engine;
 mod entries;
+mod fork;
 mod hook_text;
 pub mod kept;
 pub mod ledger;
@@ -48,5 +52,7 @@ pub mod trace;
 pub mod view;
 
 pub use answers::default_answer;
+pub use carry::{AdvanceError, Carry, Change};
 pub use engine::{Admitted, Engine, Request, RestoreError, Snapshot};
+pub use fork::ForkError;
 pub use out::{Order, Out};

@@ -3,21 +3,24 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use machine_core::Text;
-use machine_core::ask::{Subject, Withdrawal, WithdrawnBecause};
+use machine_core::ask::{Withdrawal, WithdrawnBecause};
 use machine_core::event::Event as Report;
 use machine_core::history::HistoryError;
-use machine_core::ids::AskId;
-use machine_tool::State;
+use machine_core::ids::CallId;
+use machine_core::machine::Machine;
+use machine_tool::{Call, State};
 
 use crate::deliver::{Fit, Run};
 use crate::engine::Told;
 use crate::out::{Order, Work};
 
 impl Run<'_> {
-    /// Closes what cannot be repeated. A call that waits for an approval stays open, and its turn with it.
-    pub(crate) fn recovered(&mut self, unsent: &[AskId]) -> Fit {
+    /// Closes what cannot be repeated. A call that waits for an approval stays open, and its turn with it; unless it ran,
+    /// under the rules of an earlier version.
+    pub(crate) fn recovered(&mut self, ran: &[CallId]) -> Fit {
         self.recovering = true;
-        let waiting = self.engine.calls.values().any(|call| matches!(call.state(), State::Authorizing(_)));
+        let waits = |call: &Machine<Call>| matches!(call.state(), State::Authorizing(_));
+        let waiting = self.engine.calls.iter().any(|(id, call)| waits(call) && !ran.contains(id));
         self.engine.told = match self.engine.told {
             Told::Nothing => Told::Nothing,
             Told::Reopened | Told::Last { .. } => Told::Reopened,
@@ -27,9 +30,7 @@ impl Run<'_> {
         self.push(Work::ToAgent(machine_agent::Event::Crash { alive: waiting }));
         self.push(Work::ToTurn(machine_turn::Event::Crash { waiting }));
         for call in calls {
-            let left =
-                self.engine.asks.about(&Subject::Execute(call)).is_some_and(|ask| !unsent.contains(&ask));
-            self.push(Work::ToCall(call, machine_tool::Event::Crash { left }));
+            self.push(Work::ToCall(call, machine_tool::Event::Crash { left: ran.contains(&call) }));
         }
         self.push(Work::AskAgain);
         Fit::Yes

@@ -19,7 +19,7 @@ fn inputs() -> Vec<(u64, Input)> {
     sim.run().expect("an end");
     let inputs = sim.journal.records().iter().filter_map(|record| match record {
         Record::In { at, input, .. } => Some((*at, input.clone())),
-        Record::Header { .. } | Record::Act { .. } => None,
+        Record::Header { .. } | Record::Act { .. } | Record::Point(_) => None,
     });
     inputs.collect()
 }

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use machine_core::Text;
 use machine_core::drain::Pending;
-use machine_core::event::HeldBecause;
+use machine_core::event::{HeldBecause, Receipt};
 use machine_core::ids::{InputId, TurnId};
 use machine_core::machine::Path;
 use machine_core::message::Content;
@@ -146,6 +146,23 @@ impl Agent {
     pub fn new(branch: u32) -> Self {
         let (inbox, roster) = (Inbox::default(), Roster::default());
         Self { branch, turns: 0, maintenance: 0, paused: false, inbox, roster }
+    }
+
+    /// A copy without what grows with the session: the receipts of its inputs (A10).
+    pub fn without_receipts(&self) -> Self {
+        Self { inbox: self.inbox.without_receipts(), roster: self.roster.clone(), ..*self }
+    }
+
+    /// The same agent, with the receipts of an earlier state of it, and those that came since.
+    pub fn with_receipts<'r>(
+        mut self,
+        before: Self,
+        since: impl Iterator<Item = (&'r InputId, &'r Receipt)>,
+        most: usize,
+    ) -> Self {
+        self.inbox.take_receipts(before.inbox);
+        since.for_each(|(id, receipt)| self.inbox.told_again(id, receipt, most));
+        self
     }
 
     /// What waits for the next step, as a turn needs to know it (T13).

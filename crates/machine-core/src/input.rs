@@ -38,8 +38,8 @@ pub enum Input {
     Command(Command),
     /// The process that carried out the asks is gone (J05). Written only if something was open.
     Recovered {
-        /// Open acts whose record is not in the journal: they never left.
-        unsent: Arc<[AskId]>,
+        /// Open calls whose execution left, as the journal says, and whose end it does not have: they may have run.
+        ran: Arc<[CallId]>,
     },
     /// The journal cannot be written (J10). Not journaled.
     Fault {

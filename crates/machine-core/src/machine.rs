@@ -53,6 +53,11 @@ where
         Self { data, state }
     }
 
+    /// Data and state, to be looked at apart or changed into those of another machine.
+    pub fn into_parts(self) -> (M, M::State) {
+        (self.data, self.state)
+    }
+
     /// A machine that enters `state`; entry actions run from the root down.
     pub fn start(data: M, state: M::State, ctx: &mut M::Context<'_>) -> Self {
         let mut machine = Self { data, state };

@@ -13,11 +13,11 @@ use machine_core::history::History;
 use machine_core::ids::{CallId, InputId};
 use machine_core::input::{Abort, Command, Target};
 use machine_core::usage::UsageSum;
-use machine_journal::replay;
+use machine_journal::{events, oldest_event};
 use tokio::sync::oneshot;
 
 use crate::approvals::Decision;
-use crate::builder::AgentBuilder;
+use crate::builder::{AgentBuilder, drawn_branch};
 use crate::driver::Request;
 use crate::error::{CommandError, PromptError};
 use crate::say::Say;
@@ -213,21 +213,30 @@ impl Agent {
         self.slot.watch.subscribe()
     }
 
-    /// The durable events from this number on, made again from the journal: for whoever missed some (E04).
+    /// The durable events from this number on, made again from the journal: for whoever missed some (E04). Those of a time
+    /// before the oldest record that is kept cannot be had any more.
     pub async fn recorded(&self, from: u64) -> Result<Vec<Seen>, CommandError> {
         let records = self.ask(Request::Record).await??;
-        let (mut seen, mut n, mut last) = (Vec::new(), 0, 0);
-        let replayed = replay(&records, |at, event| {
+        let oldest = oldest_event(&records);
+        if from < oldest {
+            return Err(CommandError::NotKept { oldest });
+        }
+        let (mut seen, mut last) = (Vec::new(), 0);
+        let made = events(&records, from, &mut |n, at, event| {
             last = last.max(at);
-            if event.is_durable() {
-                if n >= from {
-                    let (place, event) = (Place::Durable(n), Arc::new(event.clone()));
-                    seen.push(Seen { place, at: last, event });
-                }
-                n += 1;
-            }
+            seen.push(Seen { place: Place::Durable(n), at: last, event: Arc::new(event.clone()) });
         });
-        replayed.map(|_| seen).map_err(|error| CommandError::Journal(error.to_string().into()))
+        made.map(|()| seen).map_err(|error| CommandError::Journal(error.to_string().into()))
+    }
+
+    /// A session of its own that begins with the first `at` entries of this one: open it with
+    /// [`AgentBuilder::parked`](crate::AgentBuilder::parked) and a new journal. It may be taken at any time; a cut within
+    /// a batch moves to its end, and calls without a result are closed there. This agent goes on as if nothing had
+    /// happened (J08).
+    pub async fn fork(&self, at: usize) -> Result<Parked, CommandError> {
+        let branch = drawn_branch();
+        let fork = self.read(move |engine| engine.fork(branch, at)).await?;
+        fork.map(|engine| Parked::fork(&engine)).map_err(CommandError::Fork)
     }
 
     /// Stops driving this agent and hands it over: open it elsewhere with

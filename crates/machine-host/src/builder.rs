@@ -138,7 +138,7 @@ impl AgentBuilder {
         Self { journal: Some(Box::new(journal)), ..self }
     }
 
-    /// Goes on with an agent that was parked elsewhere (J07).
+    /// Goes on with an agent that was parked elsewhere, with its journal if it has one (J07), or begins a fork (J08).
     pub fn parked(self, parked: Parked) -> Self {
         Self { parked: Some(parked), ..self }
     }
@@ -222,9 +222,7 @@ impl AgentBuilder {
             Some(parent) => Inside::below(Some(&parent.inside)),
             None => Inside::new(),
         };
-        // A branch is a label, not a count: which 32 bits of the random number it gets does not matter.
-        let branch = branch
-            .unwrap_or_else(|| random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x)));
+        let branch = branch.unwrap_or_else(drawn_branch);
         let limit = limit.or_else(|| parent.as_ref().and_then(|parent| parent.limit.clone()));
         if limit.as_ref().is_some_and(|limit| limit.most() == 0) {
             return Err(OpenError::NoRequests);
@@ -246,6 +244,11 @@ impl AgentBuilder {
         config.check()?;
         Ok((Opening { config: Arc::new(config), branch, parts }, Found { journal, parked }))
     }
+}
+
+/// A branch is a label, not a count: which 32 bits of the random number it gets does not matter.
+pub(crate) fn drawn_branch() -> u32 {
+    random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x))
 }
 
 type Table = BTreeMap<Text, Arc<dyn Tool>>;

@@ -1,5 +1,6 @@
 //! A hook from one closure: what the builder makes of `.approve(…)` and its like.
 use machine_core::ask::{Gated, Recovery, Screened, StopVerdict};
+use machine_core::input::Input;
 use machine_core::outcome::ToolResult;
 
 use crate::approvals::Decision;
@@ -96,5 +97,22 @@ where
     fn approve(&self, call: ApproveQuestion) -> HookFuture<'_, Option<Decision>> {
         let deciding = (self.0)(call);
         Box::pin(async move { Ok(Some(deciding.await.into())) })
+    }
+}
+
+/// `.seal(…)`
+pub(crate) struct OnSeal<F>(pub(crate) F);
+
+impl<F: Fn(&mut Input) + Send + Sync + 'static> Hooks for OnSeal<F> {
+    fn wants(&self) -> Wants {
+        Wants { seal: true, ..Wants::NOTHING }
+    }
+
+    fn name(&self) -> &str {
+        "the closure `seal`"
+    }
+
+    fn seal(&self, input: &mut Input) {
+        (self.0)(input);
     }
 }

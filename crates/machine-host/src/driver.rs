@@ -118,9 +118,11 @@ impl Driver {
 
     /// What runs is dropped; the journal is free before the agent is handed over.
     async fn park(self, to: oneshot::Sender<Parked>) {
-        let Self { spine: Spine { session, carrier, .. }, leaving, requests } = self;
+        let Self { spine: Spine { mut session, carrier, .. }, leaving, requests } = self;
         drop(requests);
         carrier.shut_down(GONE_WITHIN).await;
+        // If the journal fails, opening sees that it is behind.
+        let _ = session.log.make_durable().await;
         let parked = Parked::of(&session);
         drop((session, leaving));
         tell(to, parked);

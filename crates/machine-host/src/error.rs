@@ -2,7 +2,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use machine_adapter::RestoreError;
+use machine_adapter::{ForkError, RestoreError};
 use machine_core::Text;
 use machine_core::ask::HookError;
 use machine_core::config::ConfigError;
@@ -31,6 +31,15 @@ pub enum CommandError {
     /// The journal cannot be read, or there is none.
     #[error("the journal cannot be read: {0}")]
     Journal(Text),
+    /// The records of these events were dropped.
+    #[error("durable events are kept from number {oldest} on")]
+    NotKept {
+        /// The number of the oldest.
+        oldest: u64,
+    },
+    /// The session cannot be forked there (J08).
+    #[error(transparent)]
+    Fork(#[from] ForkError),
 }
 
 /// Why a prompt has no turn whose end could be told.
@@ -78,11 +87,17 @@ pub enum OpenError {
     /// The journal is no session that can be opened (J04, J06).
     #[error(transparent)]
     Replay(#[from] ReplayError),
+    /// A journal cannot begin with an agent whose maintenance runs.
+    #[error("the agent was parked in the middle of maintenance: it goes on without a journal only")]
+    Maintaining,
+    /// A hook could not seal the configuration (J11).
+    #[error("the configuration cannot be sealed: {0}")]
+    Seal(Text),
     /// The parked agent was saved by a later version (J07).
     #[error(transparent)]
     Restore(#[from] RestoreError),
     /// The parked agent and the journal do not belong together (J09).
-    #[error("the agent was parked after {parked} inputs, the journal has {journal}")]
+    #[error("the agent was parked after {parked} inputs; the journal has {journal}, or leads elsewhere")]
     NotItsJournal {
         /// Inputs that the parked agent had handled.
         parked: u64,

@@ -2,6 +2,7 @@
 //! `docs/journal.md` has the format and what survives what.
 pub(crate) mod line;
 pub(crate) mod scan;
+pub(crate) mod whole;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,7 +15,8 @@ use tokio::task::spawn_blocking;
 use crate::error::BoxError;
 use crate::file::line::encode;
 use crate::file::scan::{Scan, scan};
-use crate::journal::Journal;
+use crate::file::whole::{beside, forget_past};
+use crate::journal::{Journal, Reach};
 use crate::model::BoxFuture;
 
 /// Bytes that wait in memory before they are written without being made durable.
@@ -96,6 +98,8 @@ pub struct FileJournal {
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
+    /// A file that is larger when it is opened loses the records before its last point.
+    past: Option<u64>,
     open: Option<Open>,
     /// Lines that are not written yet.
     buffer: Vec<u8>,
@@ -110,6 +114,8 @@ struct Open {
     torn: Option<Torn>,
     /// Lines so far, those in the buffer included.
     lines: u64,
+    /// The checksum of the last of them.
+    last: u32,
     /// How many of them are durable.
     synced: u64,
     _lock: File,
@@ -118,8 +124,15 @@ struct Open {
 impl FileJournal {
     /// The journal in this file; it is opened with its agent, and created if it is not there.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        let inner = Inner { path: path.into(), open: None, buffer: Vec::new(), broken: None };
+        let inner = Inner { path: path.into(), past: None, open: None, buffer: Vec::new(), broken: None };
         Self { inner: Arc::new(Mutex::new(inner)) }
+    }
+
+    /// When the file is opened and is larger than this many bytes, the records before its last point are dropped: the
+    /// session opens alike, and events, forks and replays reach back to that point only. Default: all is kept.
+    pub fn forget_past_above(self, bytes: u64) -> Self {
+        self.lock().past = Some(bytes);
+        self
     }
 
     /// What was torn off at the end when the file was opened; none if it was whole, or is not open yet.
@@ -153,8 +166,8 @@ impl FileJournal {
 }
 
 impl Journal for FileJournal {
-    fn load(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
-        self.blocking(Inner::load)
+    fn load(&mut self, reach: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        self.blocking(move |inner| inner.load(reach))
     }
 
     fn append<'a>(&'a mut self, record: &'a Record) -> BoxFuture<'a, Result<(), BoxError>> {
@@ -180,27 +193,41 @@ impl Journal for FileJournal {
 }
 
 impl Inner {
-    /// Opens the file if it is not open, and reads all of it.
-    fn load(&mut self) -> Result<Vec<Record>, FileError> {
+    /// Opens the file if it is not open, checks all of it, and reads what is needed.
+    fn load(&mut self, reach: Reach) -> Result<Vec<Record>, FileError> {
         if self.open.is_some() {
             self.write()?;
         } else {
             self.open()?;
         }
-        let path = self.path.clone();
-        let failed = |source| FileError::Io { path: path.clone(), source };
-        let Some(open) = &mut self.open else { return Ok(Vec::new()) };
-        let mut bytes = Vec::new();
-        open.file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        open.file.read_to_end(&mut bytes).map_err(failed)?;
-        let Scan { records, end, torn } = scan(&self.path, &bytes)?;
-        if let Some(Torn { line, bytes }) = torn {
+        let scan = self.scan(reach)?;
+        if let Some(Torn { line, bytes }) = scan.torn {
             tracing::warn!(path = %self.path.display(), line, bytes, "the end of the journal is torn");
         }
-        (open.end, open.torn) = (end, torn);
-        open.lines = records.len() as u64;
-        open.synced = open.synced.min(open.lines);
-        Ok(records)
+        if let Some(open) = &mut self.open {
+            (open.end, open.torn, open.lines, open.last) = (scan.end, scan.torn, scan.lines, scan.last);
+            // What was read may be in the system's memory only. Whoever goes on from it must be able to rely on it.
+            let synced = open.file.sync_data();
+            synced.map_err(|source| FileError::Io { path: self.path.clone(), source })?;
+            open.synced = open.lines;
+        }
+        Ok(scan.records)
+    }
+
+    fn scan(&mut self, reach: Reach) -> Result<Scan, FileError> {
+        let Some(open) = &mut self.open else { return scan(&self.path, &[], reach) };
+        let mut bytes = Vec::new();
+        let read = open.file.seek(SeekFrom::Start(0)).and_then(|_| open.file.read_to_end(&mut bytes));
+        read.map_err(|source| FileError::Io { path: self.path.clone(), source })?;
+        let scanned = scan(&self.path, &bytes, reach)?;
+        let is_long = self.past.take().is_some_and(|most| scanned.end > most);
+        match is_long.then(|| forget_past(&self.path, &scanned.records)).transpose()?.flatten() {
+            Some(file) => {
+                open.file = file;
+                Ok(Scan { torn: scanned.torn, ..self.scan(reach)? })
+            }
+            None => Ok(scanned),
+        }
     }
 
     fn open(&mut self) -> Result<(), FileError> {
@@ -212,11 +239,9 @@ impl Inner {
         make_private(&file).map_err(failed)?;
         let lock = lock(&self.path)?;
         if is_new {
-            // The file's name must be durable, too.
-            let directory = self.path.parent().unwrap_or(Path::new("/"));
-            File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
+            sync_directory(&self.path).map_err(failed)?;
         }
-        self.open = Some(Open { file, end: 0, torn: None, lines: 0, synced: 0, _lock: lock });
+        self.open = Some(Open { file, end: 0, torn: None, lines: 0, last: 0, synced: 0, _lock: lock });
         Ok(())
     }
 
@@ -228,7 +253,7 @@ impl Inner {
         let Some(open) = &mut self.open else {
             return Err(FileError::Broken("the file was not read yet".into()));
         };
-        encode(record, open.synced, &mut self.buffer)?;
+        encode(record, open.synced, &mut open.last, &mut self.buffer)?;
         open.lines += 1;
         Ok(self.buffer.len() >= BUFFER)
     }
@@ -265,6 +290,12 @@ impl Inner {
     }
 }
 
+/// Makes a file's name durable.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+}
+
 /// For its owner alone.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -289,9 +320,7 @@ fn make_private(file: &File) -> io::Result<()> {
 
 /// One writer: the lock goes with its process, whatever happens to that.
 fn lock(path: &Path) -> Result<File, FileError> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".lock");
-    let beside = PathBuf::from(beside);
+    let beside = beside(path, ".lock");
     let failed = |source| FileError::Io { path: beside.clone(), source };
     let mut lock = private().open(&beside).map_err(failed)?;
     match lock.try_lock() {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use machine_core::Text;
 use machine_core::ask::{Gated, Recovery, Screened, StopVerdict};
+use machine_core::input::Input;
 use machine_core::outcome::ToolResult;
 
 use crate::approvals::Decision;
 use crate::builder::AgentBuilder;
 use crate::closures::{
-    OnApprove, OnCall, OnFinalize, OnGate, OnMaintain, OnRecover, OnScreen, OnSessionStart, OnStepEnded,
-    OnStop, OnTurnEnded,
+    OnApprove, OnCall, OnFinalize, OnGate, OnMaintain, OnRecover, OnScreen, OnSeal, OnSessionStart,
+    OnStepEnded, OnStop, OnTurnEnded,
 };
 use crate::editor::Editor;
 use crate::error::BoxError;
@@ -161,6 +162,12 @@ impl AgentBuilder {
         Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
         self.closure(OnMaintain(hook))
+    }
+
+    /// A hook: [`Hooks::seal`].
+    #[track_caller]
+    pub fn seal(self, hook: impl Fn(&mut Input) + Send + Sync + 'static) -> Self {
+        self.closure(OnSeal(hook))
     }
 
     #[track_caller]

@@ -7,6 +7,7 @@ use machine_core::digest::Digest;
 use machine_core::event::{Sealed, TurnEnd};
 use machine_core::history::History;
 use machine_core::ids::{AttemptId, CallId, InputId, StepId, TurnId};
+use machine_core::input::Input;
 use machine_core::message::Content;
 use machine_core::outcome::{Outcome, ToolResult};
 use machine_core::response::ModelError;
@@ -42,6 +43,7 @@ pub type HookFuture<'a, T> = BoxFuture<'a, Result<T, BoxError>>;
 /// | a turn would end | [`stop`](Self::stop) | continue |
 /// | a turn is over | [`turn_ended`](Self::turn_ended) | watch |
 /// | maintenance | [`maintain`](Self::maintain) | edit history |
+/// | an input is written | [`seal`](Self::seal) | take out what must not be kept |
 ///
 /// Hooks that watch are told after it happened, each in its own time and in order; the turn does not wait for them. One
 /// that fails, panics or takes too long is reported in the log (a `tracing` warning), nothing else; one that falls
@@ -125,6 +127,15 @@ pub trait Hooks: Send + Sync + 'static {
         ready(())
     }
 
+    /// Maps an input before it is written to the journal: secrets, personal data (J11). What comes out is written *and*
+    /// handled: what is taken out here the model does not see either. Content may change; which input it is, what it
+    /// answers and its id may not. Each is seen once, deltas of a stream one by one; the configuration as the command
+    /// that sets it. It must be quick, and give the same for the same configuration. If it panics the input is neither
+    /// written nor handled, and the agent is faulted (J10).
+    fn seal(&self, input: &mut Input) {
+        let _ = input;
+    }
+
     /// What a call says of itself, before anyone sees it; none hides it (C07). Always asked, and must be quick.
     fn progress(&self, call: CallId, text: Text) -> Option<Text> {
         let _ = call;
@@ -157,6 +168,8 @@ pub struct Wants {
     pub turn_ended: bool,
     /// [`Hooks::maintain`].
     pub maintain: bool,
+    /// [`Hooks::seal`].
+    pub seal: bool,
 }
 
 impl Wants {
@@ -173,6 +186,7 @@ impl Wants {
         step_ended: false,
         turn_ended: false,
         maintain: false,
+        seal: false,
     };
 }
 

@@ -1,8 +1,8 @@
 //! Where records go, and the order of writing (J02).
 use std::sync::{Arc, Mutex, PoisonError};
 
+use machine_adapter::{Engine, Out};
 use machine_core::Text;
-use machine_core::ask::Ask;
 use machine_core::input::Input;
 use machine_journal::{MemoryJournal, Record, Writer};
 
@@ -15,8 +15,8 @@ use crate::unwind::caught;
 /// A panic counts as an error (H03). After the first error nothing is written any more: the agent is faulted, and the
 /// way out is to open it again (J10).
 pub trait Journal: Send + 'static {
-    /// All records, oldest first; none for a new session.
-    fn load(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>>;
+    /// The records, oldest first; none for a new session. Records that are not asked for may come, too.
+    fn load(&mut self, reach: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>>;
 
     /// Adds a record. It need not be durable yet.
     fn append<'a>(&'a mut self, record: &'a Record) -> BoxFuture<'a, Result<(), BoxError>>;
@@ -25,8 +25,17 @@ pub trait Journal: Send + 'static {
     fn sync(&mut self) -> BoxFuture<'_, Result<(), BoxError>>;
 }
 
+/// Which records are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// What opening needs: the header, every point, and what comes after the last point.
+    Opening,
+    /// All that there are.
+    All,
+}
+
 impl Journal for MemoryJournal {
-    fn load(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+    fn load(&mut self, _: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
         Box::pin(async { Ok(self.records().to_vec()) })
     }
 
@@ -47,7 +56,7 @@ impl Journal for MemoryJournal {
 
 /// A journal in memory that outlives its agent: whoever has the other clone can open it again.
 impl Journal for Arc<Mutex<MemoryJournal>> {
-    fn load(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+    fn load(&mut self, _: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
         Box::pin(async { Ok(lock(self).records().to_vec()) })
     }
 
@@ -70,22 +79,30 @@ fn lock(journal: &Mutex<MemoryJournal>) -> std::sync::MutexGuard<'_, MemoryJourn
     journal.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The writing end: numbers records, and writes no more after the first error.
+/// The writing end: writes no more after the first error.
 pub(crate) struct Log {
-    journal: Option<Box<dyn Journal>>,
-    writer: Writer,
+    /// Without a journal nothing is kept, and everything counts as durable.
+    kept: Option<Kept>,
     broken: Option<Text>,
 }
 
+struct Kept {
+    journal: Box<dyn Journal>,
+    writer: Writer,
+    /// Records on their way to the journal.
+    records: Vec<Record>,
+}
+
 impl Log {
-    /// Goes on after this many inputs. Without a journal nothing is kept, and everything counts as durable.
+    /// Goes on where the writer is.
     pub(crate) fn new(journal: Option<Box<dyn Journal>>, writer: Writer) -> Self {
-        Self { journal, writer, broken: None }
+        let kept = journal.map(|journal| Kept { journal, writer, records: Vec::new() });
+        Self { kept, broken: None }
     }
 
     /// How many inputs are written.
     pub(crate) fn inputs(&self) -> u64 {
-        self.writer.inputs()
+        self.kept.as_ref().map_or(0, |kept| kept.writer.inputs())
     }
 
     /// Why nothing is written any more: an append or a sync failed.
@@ -93,36 +110,54 @@ impl Log {
         self.broken.as_ref()
     }
 
-    /// Writes an input that is about to be handled.
-    pub(crate) async fn input(&mut self, at: u64, input: &Input) -> Result<(), Text> {
-        let record = self.writer.input(at, input.clone());
-        self.write(&record).await
+    /// Nothing is written any more.
+    pub(crate) fn give_up(&mut self, why: Text) {
+        self.broken = Some(why);
     }
 
-    /// Writes the acts that are about to leave, and makes everything durable.
-    pub(crate) async fn make_durable(&mut self, acts: &[Ask]) -> Result<(), Text> {
-        if let Some(record) = self.writer.acts(acts) {
-            self.write(&record).await?;
-        }
-        let Some(journal) = self.working() else { return Ok(()) };
+    /// Writes an input that is about to be handled. Deltas may wait for more of their kind.
+    pub(crate) async fn input(&mut self, engine: &Engine, at: u64, input: &Input) -> Result<(), Text> {
+        let Some(kept) = self.working() else { return Ok(()) };
+        kept.writer.input(engine, at, input, &mut kept.records);
+        self.write().await
+    }
+
+    /// Writes what belongs after an input that was handled: the acts that are about to leave, a point.
+    pub(crate) async fn handled(&mut self, engine: &Engine, out: &Out) -> Result<(), Text> {
+        let Some(kept) = self.working() else { return Ok(()) };
+        kept.writer.handled(engine, out, &mut kept.records);
+        self.write().await
+    }
+
+    /// Makes everything durable.
+    pub(crate) async fn make_durable(&mut self) -> Result<(), Text> {
+        let Some(kept) = self.working() else { return Ok(()) };
+        kept.writer.flush(&mut kept.records);
+        self.write().await?;
+        let Some(Kept { journal, .. }) = self.working() else { return Ok(()) };
         let done = caught(async { journal.sync().await }).await;
         self.checked(done)
     }
 
-    /// All records, from the beginning.
+    /// All records, from the oldest that is kept.
     pub(crate) async fn load(&mut self) -> Result<Vec<Record>, Text> {
-        let journal = self.journal.as_mut().ok_or("there is no journal")?;
-        caught(async { journal.load().await }).await?.map_err(|error| error.to_string().into())
+        let Kept { journal, .. } = self.kept.as_mut().ok_or("there is no journal")?;
+        caught(async { journal.load(Reach::All).await }).await?.map_err(|error| error.to_string().into())
     }
 
-    async fn write(&mut self, record: &Record) -> Result<(), Text> {
-        let Some(journal) = self.working() else { return Ok(()) };
-        let done = caught(async { journal.append(record).await }).await;
-        self.checked(done)
+    async fn write(&mut self) -> Result<(), Text> {
+        let Some(Kept { journal, records, .. }) = self.working() else { return Ok(()) };
+        for record in std::mem::take(records) {
+            let done = caught(async { journal.append(&record).await }).await;
+            if !matches!(done, Ok(Ok(()))) {
+                return self.checked(done);
+            }
+        }
+        Ok(())
     }
 
-    fn working(&mut self) -> Option<&mut Box<dyn Journal>> {
-        self.journal.as_mut().filter(|_| self.broken.is_none())
+    fn working(&mut self) -> Option<&mut Kept> {
+        self.kept.as_mut().filter(|_| self.broken.is_none())
     }
 
     fn checked(&mut self, done: Result<Result<(), BoxError>, Text>) -> Result<(), Text> {

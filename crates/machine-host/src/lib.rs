@@ -64,7 +64,7 @@
 //! | `spill`, `spans` | output that is too long; the log |
 //! | `model`, `limit` | the model; how many requests at once, over many agents |
 //! | `tool`, `typed`, `schema`, `cx` | tools, from a closure too; their arguments; what they see |
-//! | `hooks`, `order`, `chain`, `watchers` | hooks; which comes first; those that decide, those that watch |
+//! | `hooks`, `order`, `chain`, `watchers`, `seal` | hooks; which comes first; those that decide, watch, map inputs |
 //! | `approvals` | how an approval is answered: once, or by a rule |
 //! | `hooking`, `closures`, `editor` | how they are given; a hook from a closure; how hooks edit history |
 //! | `journal`, `file` | where records go; a file |
@@ -97,6 +97,7 @@ mod open;
 mod order;
 mod say;
 mod schema;
+mod seal;
 mod session;
 mod slot;
 mod spans;
@@ -117,13 +118,14 @@ pub use clock::WallClock;
 pub use cx::{Stopped, ToolCx};
 pub use editor::Editor;
 pub use error::{BoxError, CommandError, HooksError, OpenError, PromptError};
+pub use file::whole::Recorded;
 pub use file::{FileError, FileJournal, Torn};
 pub use fleet::Fleet;
 pub use hooks::{
     ApproveQuestion, BeforeCall, CallQuestion, EndedStep, EndedTurn, FinalizeQuestion, GateQuestion,
     HookFuture, Hooks, RecoverQuestion, ScreenQuestion, SessionQuestion, StopQuestion, Wants,
 };
-pub use journal::Journal;
+pub use journal::{Journal, Reach};
 pub use limit::ModelLimit;
 pub use model::{BoxFuture, Model, ModelOut};
 pub use say::Say;

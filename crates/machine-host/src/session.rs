@@ -89,6 +89,11 @@ pub struct Parked {
 }
 
 impl Parked {
+    /// A session that begins with this engine.
+    pub(crate) fn fork(engine: &Engine) -> Self {
+        Self { snapshot: engine.snapshot(), inputs: 0, events: 0 }
+    }
+
     pub(crate) fn of(session: &Session) -> Self {
         let Session { engine, log, recorder, .. } = session;
         Self { snapshot: engine.snapshot(), inputs: log.inputs(), events: recorder.events() }

@@ -1,5 +1,5 @@
 //! The one way of an input, in the order that keeps every promise (J02):
-//! admit → append → handle → questions and withdrawals leave → append the acts, sync → acknowledgements, durable
+//! seal → admit → append → handle → questions and withdrawals leave → append the acts, sync → acknowledgements, durable
 //! events and acts leave.
 use machine_adapter::asks::Open;
 use machine_adapter::kept::Kept;
@@ -73,7 +73,12 @@ impl Spine {
     }
 
     /// One input. `reply`: who waits for its acceptance, or for what follows from it.
-    pub(crate) async fn feed(&mut self, input: Input, reply: Option<Reply>) {
+    pub(crate) async fn feed(&mut self, mut input: Input, reply: Option<Reply>) {
+        let written = is_written(&self.session.engine, &input);
+        if written && let Err(why) = self.session.parts.chain.seal(&mut input) {
+            self.session.log.give_up(why.clone());
+            return self.fault(why, reply);
+        }
         let engine = &mut self.session.engine;
         let running = engine.agent().state().active().map(|active| active.turn);
         let admitted = match engine.admit(&input) {
@@ -81,16 +86,12 @@ impl Spine {
             Err(why) => return refuse(reply, why),
         };
         let at = self.clock.now();
-        if is_written(engine, &input)
-            && let Err(cause) = self.session.log.input(at, &input).await
-        {
+        if written && let Err(cause) = self.session.log.input(engine, at, &input).await {
             return self.fault(cause, reply);
         }
         self.session.engine.handle(at, admitted, &mut self.out);
         self.leave_at_once();
-        if self.owes_durability(reply.is_some())
-            && let Err(cause) = self.session.log.make_durable(&self.out.acts).await
-        {
+        if let Err(cause) = self.keep(written, reply.is_some()).await {
             return self.fault(cause, reply);
         }
         if let Some(reply) = reply {
@@ -98,6 +99,16 @@ impl Spine {
         }
         self.tell(at);
         self.acts_leave();
+    }
+
+    /// The record of what was handled; durable if something leaves that has to be.
+    async fn keep(&mut self, written: bool, acknowledged: bool) -> Result<(), Text> {
+        let owes = self.owes_durability(acknowledged);
+        let Session { engine, log, .. } = &mut self.session;
+        if written {
+            log.handled(engine, &self.out).await?;
+        }
+        if owes { log.make_durable().await } else { Ok(()) }
     }
 
     /// What a log shows of this agent.

@@ -13,6 +13,7 @@ use machine_core::input::Refused;
 use machine_core::outcome::Outcome;
 use machine_host::{
     Agent, AgentBuilder, BoxError, BoxFuture, CommandError, Journal, OpenError, Parked, Place, PromptError,
+    Reach,
 };
 use machine_journal::{MemoryJournal, Record};
 
@@ -43,8 +44,8 @@ impl Fragile {
 }
 
 impl Journal for Fragile {
-    fn load(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
-        self.inner.load()
+    fn load(&mut self, reach: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        self.inner.load(reach)
     }
 
     fn append<'a>(&'a mut self, record: &'a Record) -> BoxFuture<'a, Result<(), BoxError>> {
@@ -226,7 +227,7 @@ async fn c_j06_another_configuration_is_an_input() {
     agent.close().await.unwrap();
     let records = journal.lock().unwrap().records().len();
     builder("two").open().await.unwrap();
-    assert_eq!(journal.lock().unwrap().records().len(), records + 1, "only what reopens it");
+    assert_eq!(journal.lock().unwrap().records().len(), records + 2, "what reopens it, and its point");
 }
 
 /// Through its text form, as into another process.

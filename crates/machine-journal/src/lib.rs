@@ -1,15 +1,19 @@
 //! The journal of a session, pure: what is written, and how an engine comes back from it.
 //!
-//! A journal is the admitted inputs, each written before it is handled, plus the acts that were about to leave
-//! (J02). The engine is deterministic (J01), so the inputs are enough to have it again; the acts say what may have
-//! run before the process died.
+//! A journal is the admitted inputs, each written before it is handled, the acts that were about to leave, and a point
+//! at the end of each turn (J02). The engine is deterministic (J01), so the inputs are enough to have it again; the acts
+//! say what may have run before the process died; points make opening cheap, and outlast a change of the rules.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | [`record`] | what a journal is made of, and its text form |
-//! | [`writer`] | numbers records as they are made |
+//! | [`point`] | where opening may begin |
+//! | `deltas` | pieces of a stream that are written as one record |
+//! | [`writer`] | makes the records, in order and numbered |
 //! | [`memory`] | a journal in memory that can crash |
-//! | [`mod@replay`] | records become an engine again; what a dead process left open is closed once (J05) |
+//! | [`mod@replay`] | records are handled once more, and compared |
+//! | [`open`] | a session again: from its last point, or from a point on; its events; without its past |
+//! | [`error`] | why records are no session |
 //!
 //! Bytes, files and locks are the host's.
 #![no_std]
@@ -17,12 +21,19 @@
 
 extern crate alloc;
 
+mod deltas;
+pub mod error;
 pub mod memory;
+pub mod open;
+pub mod point;
 pub mod record;
 pub mod replay;
 pub mod writer;
 
+pub use error::ReplayError;
 pub use memory::MemoryJournal;
-pub use record::{Record, SCHEMA, SEMANTICS};
-pub use replay::{Reopened, ReplayError, reopen, replay};
+pub use open::{Reopened, begin, events, oldest_event, reopen, replay, without_past};
+pub use point::{Point, PointError};
+pub use record::{Left, Record, SCHEMA, SEMANTICS};
+pub use replay::Replay;
 pub use writer::Writer;

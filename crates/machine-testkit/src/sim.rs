@@ -122,6 +122,8 @@ pub struct Sim<H> {
     /// What would be on disk.
     pub journal: MemoryJournal,
     writer: Writer,
+    /// Nothing is written any more.
+    broken: bool,
     now: u64,
     arranged: BTreeMap<(u64, Phase, u64), Input>,
     serial: u64,
@@ -142,7 +144,7 @@ impl<H: Host> Sim<H> {
         let config = Arc::new(config);
         let engine = Engine::new(1, config.clone())?;
         let mut journal = MemoryJournal::new();
-        journal.append(Writer::header(1, config));
+        journal.append(Writer::header(1, config.clone()));
         Ok(Self {
             engine,
             host,
@@ -151,7 +153,8 @@ impl<H: Host> Sim<H> {
             refused: Vec::new(),
             trace: None,
             journal,
-            writer: Writer::new(),
+            writer: Writer::new(config),
+            broken: false,
             now: 0,
             arranged: BTreeMap::new(),
             serial: 0,
@@ -260,7 +263,7 @@ impl<H: Host> Sim<H> {
         self.arranged.clear();
         self.journal.crash();
         let again = reopen(self.journal.records())?;
-        (self.engine, self.writer) = (again.engine, again.writer);
+        (self.engine, self.writer, self.broken) = (again.engine, again.writer, false);
         match again.recovered.map(|recovered| self.deliver(recovered)) {
             Some(Err(why)) => self.refused.push((self.now, why)),
             Some(Ok(())) => {}
@@ -300,10 +303,12 @@ impl<H: Host> Sim<H> {
             }
             (Err(why), _) => return Err(why),
         };
-        // A fault says that the journal cannot be written (J02).
-        let written = !matches!(input, Input::Fault { .. });
+        // A fault says that the journal cannot be written; then nothing is, any more (J02, J10).
+        self.broken |= matches!(input, Input::Fault { .. });
+        let written = !self.broken;
+        let mut records = Vec::new();
         if written {
-            self.journal.append(self.writer.input(self.now, input.clone()));
+            self.writer.input(&self.engine, self.now, &input, &mut records);
         }
         match &mut self.trace {
             None => self.engine.handle(self.now, admitted, &mut self.out),
@@ -314,9 +319,9 @@ impl<H: Host> Sim<H> {
             }
         }
         if written {
-            if let Some(record) = self.writer.acts(&self.out.acts) {
-                self.journal.append(record);
-            }
+            self.writer.handled(&self.engine, &self.out, &mut records);
+            self.writer.flush(&mut records);
+            records.into_iter().for_each(|record| self.journal.append(record));
             self.journal.sync();
         }
         let out = std::mem::take(&mut self.out);

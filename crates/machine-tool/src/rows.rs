@@ -46,7 +46,7 @@ impl sm::State<Call> for State {
             (State::Authorizing(_), Event::Approved { approval: no, rule }) => refuse(answered(ctx, call, no, rule), unapproved(no)),
             (State::Authorizing(_), Event::HookFailed(error)) => refuse(reporting(ctx, "Approve", error), hook_failed(error)),
             // A question to a person outlives the process that asked it (J05).
-            (State::Authorizing(_), Event::Crash { .. }) => Handled,
+            (State::Authorizing(_), Event::Crash { left: false }) => Handled,
 
             (State::Authorizing(plan) | State::Queued(plan), Event::Steered) if plan.cut_by_steer => refuse(ctx, steered()),
 
@@ -173,7 +173,9 @@ impl sm::Superstate<Call> for Parent<'_> {
             (Parent::Unstarted, Event::Skip(code)) => refuse(ctx, Settlement::bare(Status::skipped(*code))),
             (Parent::Unstarted, Event::Cancel(cause)) => refuse(ctx, cancelled(false, cause)),
             (Parent::Unstarted, Event::Abort(cause)) => settle(ctx, aborted(Some(cause))),
-            (Parent::Unstarted, Event::Crash { .. }) => settle(ctx, Settlement::bare(Status::skipped(SkipCode::Crash))),
+            // Under the rules of an earlier version it had started (J06).
+            (Parent::Unstarted, Event::Crash { left: true }) => settle(ctx, Settlement::bare(Status::Unknown)),
+            (Parent::Unstarted, Event::Crash { left: false }) => settle(ctx, Settlement::bare(Status::skipped(SkipCode::Crash))),
             (Parent::Unstarted, Event::Fault) => settle(ctx, aborted(None)),
 
             (Parent::Running(run), Event::Output(parts)) => { run.keep(parts, ctx); Handled }

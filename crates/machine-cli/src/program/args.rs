@@ -28,6 +28,10 @@ pub enum Command {
     Chart(Chart),
     /// Play scenario files and say what did not come as they expect
     Scenario(Scenario),
+    /// Handle a recorded session once more, without a request and without a tool, and show its states
+    Replay(Replay),
+    /// Begin another session with the first entries of a recorded one
+    Fork(Fork),
 }
 
 /// Work on a directory.
@@ -85,6 +89,53 @@ pub struct Scenario {
     /// change is printed, and the exit code is 1
     #[arg(long)]
     pub bless: bool,
+}
+
+/// Handle a recorded session once more.
+#[derive(Debug, Arguments)]
+#[command(after_help = "Exit codes:
+  0  done
+  1  the records do not lead to each other: the message names the first that does not
+  2  bad usage, or a file that cannot be read: the message says what is wrong")]
+pub struct Replay {
+    /// A journal. It is only read; a program may have it open
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Only up to this record, from 0: record N is on line N + 1. Without it: all
+    #[arg(long, value_name = "N")]
+    pub until: Option<usize>,
+    /// Handle every record and compare all that follows from it. Without it: from the last point on
+    #[arg(long)]
+    pub verify: bool,
+    /// Print the state of every machine and what is waited for, as JSON
+    #[arg(long)]
+    pub state: bool,
+    /// Everything as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Begin another session with the first entries of a recorded one.
+#[derive(Debug, Arguments)]
+#[command(after_help = "Exit codes:
+  0  the fork is written
+  2  bad usage, or a file that cannot be read or written: the message says what is wrong")]
+pub struct Fork {
+    /// A journal. It is only read; a program may have it open
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// With how many entries the fork begins. Within a batch of calls: with the whole batch
+    #[arg(long, value_name = "ENTRY")]
+    pub at: usize,
+    /// The journal of the fork, a new file
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
+    /// Of the history as it was after this record, from 0. Without it: after the last
+    #[arg(long, value_name = "N")]
+    pub until: Option<usize>,
+    /// Stands in every id of the fork; no session with the same past may have it. Drawn at random otherwise
+    #[arg(long, value_name = "NUMBER")]
+    pub branch: Option<u32>,
 }
 
 /// Print the chart of a machine.

@@ -66,6 +66,14 @@ pub enum Usage {
         /// What is wrong with it.
         error: std::io::Error,
     },
+    /// A recorded session cannot be used.
+    #[error("{}: {why}", path.display())]
+    Record {
+        /// As it was given.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The agent could not be opened.
     #[error("{0}")]
     Open(String),

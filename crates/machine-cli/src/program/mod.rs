@@ -14,14 +14,20 @@
 //! | [`console`] | what is shown: terminal, plain lines, JSON |
 //! | [`chart`] | `chart`: a machine's chart, from the machine itself |
 //! | [`scenario`] | `scenario`: plays scenario files |
+//! | [`record`] | a recorded session, only read |
+//! | [`replay`] | `replay`: shows and compares what a recorded session was |
+//! | [`fork`] | `fork`: another session that begins like a recorded one |
 
 pub mod approvals;
 pub mod args;
 pub mod chart;
 pub mod console;
 pub mod exit;
+pub mod fork;
 pub mod inbound;
 pub mod player;
+pub mod record;
+pub mod replay;
 pub mod run;
 pub mod scenario;
 pub mod session;
@@ -43,6 +49,8 @@ pub fn main() -> ExitCode {
         Ok(Args { command: Command::Run(run) }) => run::run(run),
         Ok(Args { command: Command::Chart(chart) }) => chart::chart(&chart),
         Ok(Args { command: Command::Scenario(scenario) }) => scenario::scenario(&scenario),
+        Ok(Args { command: Command::Replay(replay) }) => replay::replay(&replay),
+        Ok(Args { command: Command::Fork(fork) }) => fork::fork(&fork),
         Err(other) => unparsed(&other),
     };
     done.unwrap_or_else(|error| {
@@ -60,7 +68,7 @@ fn unparsed(other: &clap::Error) -> Result<ExitCode, Usage> {
     }
     if other.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Err(Usage::Line(
-            "say what to do: `agent-machine run`, `chart` or `scenario`; see `agent-machine --help`".into(),
+            "say what to do: `agent-machine run`, `chart`, `scenario`, `replay` or `fork`; see `agent-machine --help`".into(),
         ));
     }
     let told = other.to_string();

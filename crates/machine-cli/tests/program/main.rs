@@ -6,6 +6,7 @@ mod journal;
 mod json;
 mod main_job;
 mod prompt_loop;
+mod replay;
 mod running;
 mod scenario;
 mod script;

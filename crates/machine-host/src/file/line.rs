@@ -1,26 +1,15 @@
-//! One line of a journal file: `{"crc":"0a1b2c3d","synced":7,"record":{…}}`. The checksum is over everything that comes
-//! after it; `synced` says how many lines were durable when this one was written.
+//! One line of a journal file: `{"crc":"0a1b2c3d","synced":7,"record":{…}}`. The checksum is over that of the line before
+//! and over everything that comes after it, so that a line is sound only in its place; `synced` says how many lines were
+//! durable when this one was written.
 use machine_journal::Record;
 use serde::Deserialize;
 
 use crate::file::FileError;
 
-/// The largest record, in bytes of JSON.
+/// The largest input, in bytes of JSON.
 pub(crate) const MOST: usize = 1 << 20;
 
 const HEAD: usize = r#"{"crc":"00000000","#.len();
-
-/// What a line says.
-#[derive(Debug)]
-pub(crate) enum Line {
-    Sound {
-        synced: u64,
-        record: Box<Record>,
-    },
-    /// Its checksum is right, and it says something that this version does not know.
-    Unknown(String),
-    Damaged,
-}
 
 #[derive(Deserialize)]
 struct Envelope {
@@ -28,30 +17,59 @@ struct Envelope {
     record: Record,
 }
 
-/// Adds a line.
-pub(crate) fn encode(record: &Record, synced: u64, to: &mut Vec<u8>) -> Result<(), FileError> {
+/// Adds a line. `last`: the checksum of the line before, then of this one; 0 before the first.
+pub(crate) fn encode(
+    record: &Record,
+    synced: u64,
+    last: &mut u32,
+    to: &mut Vec<u8>,
+) -> Result<(), FileError> {
     let json = record.to_json().map_err(|error| FileError::Broken(error.to_string()))?;
     if json.len() > MOST && matches!(record, Record::In { .. }) {
         return Err(FileError::TooLarge { bytes: json.len(), most: MOST });
     }
     let rest = format!(r#""synced":{synced},"record":{json}}}"#);
-    let crc = crc32fast::hash(rest.as_bytes());
-    to.extend_from_slice(format!(r#"{{"crc":"{crc:08x}",{rest}"#).as_bytes());
+    *last = checksum(*last, rest.as_bytes());
+    to.extend_from_slice(head(*last).as_bytes());
+    to.extend_from_slice(rest.as_bytes());
     to.push(b'\n');
     Ok(())
 }
 
-/// Reads a line, without its end.
-pub(crate) fn decode(line: &[u8]) -> Line {
-    let Some((head, rest)) = line.split_at_checked(HEAD) else { return Line::Damaged };
-    let crc = crc32fast::hash(rest);
-    if head != format!(r#"{{"crc":"{crc:08x}","#).as_bytes() {
-        return Line::Damaged;
-    }
+/// What a line says, and its checksum, if that is right after this last one. Nothing else of it is looked at.
+pub(crate) fn checked(line: &[u8], last: u32) -> Option<(u32, &[u8])> {
+    let (found, rest) = line.split_at_checked(HEAD)?;
+    let crc = checksum(last, rest);
+    (found == head(crc).as_bytes()).then_some((crc, rest))
+}
+
+/// The checksum that a line says it has.
+pub(crate) fn stated(line: &[u8]) -> Option<u32> {
+    let digits = std::str::from_utf8(line.get(HEAD - 10..HEAD - 2)?).ok()?;
+    u32::from_str_radix(digits, 16).ok()
+}
+
+fn checksum(last: u32, rest: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&last.to_le_bytes());
+    hasher.update(rest);
+    hasher.finalize()
+}
+
+fn head(crc: u32) -> String {
+    format!(r#"{{"crc":"{crc:08x}","#)
+}
+
+/// Whether what a line says is a point.
+pub(crate) fn is_point(rest: &[u8]) -> bool {
+    const KEY: &[u8] = br#""record":"#;
+    let record = rest.windows(KEY.len()).position(|window| window == KEY).map(|at| &rest[at + KEY.len()..]);
+    record.is_some_and(Record::is_point)
+}
+
+/// Reads what a checked line says. An error: it was written by a later version.
+pub(crate) fn read(rest: &[u8]) -> Result<(u64, Record), serde_json::Error> {
     // What was checked is text that we wrote; only its meaning may be new.
-    let whole = [b"{", rest].concat();
-    match serde_json::from_slice::<Envelope>(&whole) {
-        Ok(Envelope { synced, record }) => Line::Sound { synced, record: Box::new(record) },
-        Err(error) => Line::Unknown(error.to_string()),
-    }
+    let Envelope { synced, record } = serde_json::from_slice(&[b"{", rest].concat())?;
+    Ok((synced, record))
 }

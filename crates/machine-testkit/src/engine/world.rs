@@ -169,7 +169,12 @@ impl EngineWorld {
             }
         }
         if may.crash > 0 {
-            all.push(Happens::one("crash", Input::Recovered { unsent: Arc::from([]) }));
+            // Whatever was asked has left.
+            let ran = self.engine.outstanding().filter_map(|open| match open.ask.question {
+                Question::Execute { call, .. } => Some(call),
+                _ => None,
+            });
+            all.push(Happens::one("crash", Input::Recovered { ran: ran.collect() }));
         }
         all.retain(|happens| happens.inputs.iter().all(|input| self.engine.admit(input).is_ok()));
         all

@@ -1,0 +1,209 @@
+//! From one state of a session to a later one: what changed in what grows, and all the rest (J02).
+//!
+//! History and receipts grow with the session, configuration is large and seldom another. A journal's point tells what
+//! changed of them since the last one, so that it costs what happened meanwhile and not what the session has become.
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use machine_agent::{Agent, State};
+use machine_core::Text;
+use machine_core::config::{Config, Settings};
+use machine_core::event::{Event, Receipt};
+use machine_core::history::{Edit, HistoryError};
+use machine_core::ids::{CallId, InputId};
+use machine_core::machine::Machine;
+use machine_core::message::Entry;
+use machine_tool::Call;
+use machine_turn::Turn;
+use serde::{Deserialize, Serialize};
+
+use crate::asks::Asks;
+use crate::batch::Batch;
+use crate::engine::{Engine, RestoreError, SNAPSHOT_SCHEMA, Told};
+use crate::hook_text::HookText;
+use crate::ledger::Ledger;
+use crate::repeat::Repeats;
+
+/// A change of what grows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// An entry went into history.
+    Entry(Arc<Entry>),
+    /// History was edited.
+    Edit(Arc<Edit>),
+    /// Something became of an input (A10).
+    Receipt(InputId, Receipt),
+}
+
+/// An engine without what grows and without its configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Carry {
+    schema: u32,
+    now: u64,
+    /// The running turn's configuration, if it is not the newest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn_config: Option<Arc<Config>>,
+    agent: Machine<Agent>,
+    turn: Option<Machine<Turn>>,
+    calls: BTreeMap<CallId, Machine<Call>>,
+    batch: Batch,
+    ledger: Ledger,
+    repeats: Repeats,
+    hook_text: HookText,
+    asks: Asks,
+    told: ToldBefore,
+}
+
+/// What the last request was made with (T21).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ToldBefore {
+    Nothing,
+    Reopened,
+    /// What the newest configuration says.
+    Configured,
+    Last {
+        system: Text,
+        settings: Arc<Settings>,
+    },
+}
+
+/// Why an engine cannot go on to a later state.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AdvanceError {
+    /// The later state was saved by a later version.
+    #[error(transparent)]
+    Schema(#[from] RestoreError),
+    /// The changes do not fit the history that is there.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
+
+impl Change {
+    /// What an event of the last `handle` changed, if anything.
+    pub fn of(event: &Event, engine: &Engine) -> Option<Self> {
+        match event {
+            Event::Committed { entry, .. } => Some(Self::Entry(entry.clone())),
+            Event::Edited { edit } => Some(Self::Edit(edit.clone())),
+            Event::Receipt { input, receipt } => {
+                let last = match receipt {
+                    // A reminder has no receipt that is kept.
+                    Receipt::Accepted | Receipt::Steered | Receipt::Held(_) => {
+                        engine.agent.data().inbox.receipt(input).is_some()
+                    }
+                    Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned => true,
+                    Receipt::TurnEnded(..) => false,
+                };
+                last.then(|| Self::Receipt(input.clone(), receipt.clone()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Engine {
+    /// The engine without what grows. None while edits of running maintenance may still be undone: history is not what
+    /// the changes say.
+    pub fn carry(&self) -> Option<Carry> {
+        let Self { config, turn_config, now, agent, turn, calls, batch, ledger, .. } = self;
+        let Self { repeats, hook_text, asks, history: _, staged, told, .. } = self;
+        if staged.is_some() {
+            return None;
+        }
+        Some(Carry {
+            schema: SNAPSHOT_SCHEMA,
+            now: *now,
+            turn_config: (turn_config != config).then(|| turn_config.clone()),
+            agent: Machine::resume(agent.data().without_receipts(), agent.state().clone()),
+            turn: turn.clone(),
+            calls: calls.clone(),
+            batch: batch.clone(),
+            ledger: ledger.clone(),
+            repeats: repeats.clone(),
+            hook_text: hook_text.clone(),
+            asks: asks.clone(),
+            told: ToldBefore::of(told, config),
+        })
+    }
+
+    /// Everything that grew, from nothing to what is there.
+    pub fn changes(&self) -> Vec<Change> {
+        let receipts = self.agent.data().inbox.receipts();
+        let receipts = receipts.map(|(id, receipt)| Change::Receipt(id.clone(), receipt.clone()));
+        self.history.iter().cloned().map(Change::Entry).chain(receipts).collect()
+    }
+
+    /// Goes on to a later state: `changes` came since, in this order; `config` is the newest configuration, if it is
+    /// another than before.
+    ///
+    /// # Errors
+    /// It is no later state of this engine; then the engine is of no use any more.
+    pub fn advance(
+        &mut self,
+        config: Option<Arc<Config>>,
+        changes: &[Change],
+        carry: Carry,
+    ) -> Result<(), AdvanceError> {
+        let Carry { schema: found, now, turn_config, agent, turn, calls, batch, .. } = carry;
+        let Carry { ledger, repeats, hook_text, asks, told, .. } = carry;
+        if found > SNAPSHOT_SCHEMA {
+            return Err(RestoreError::Schema { found, known: SNAPSHOT_SCHEMA }.into());
+        }
+        for change in changes {
+            match change {
+                Change::Entry(entry) => self.history.append(entry.clone())?,
+                Change::Edit(edit) => self.history.edit(edit)?,
+                Change::Receipt(..) => {}
+            }
+        }
+        let receipts = changes.iter().filter_map(|change| match change {
+            Change::Receipt(id, receipt) => Some((id, receipt)),
+            Change::Entry(_) | Change::Edit(_) => None,
+        });
+        // What was remembered then was bounded by the configuration of then.
+        let most = self.config.inbox.remembered_ids;
+        let nobody = Machine::resume(Agent::new(self.agent.data().branch), State::Ready);
+        let (before, _) = core::mem::replace(&mut self.agent, nobody).into_parts();
+        let (agent, state) = agent.into_parts();
+        self.agent = Machine::resume(agent.with_receipts(before, receipts, most), state);
+        self.config = config.unwrap_or_else(|| self.config.clone());
+        self.turn_config = turn_config.unwrap_or_else(|| self.config.clone());
+        self.told = told.with(&self.config);
+        (self.now, self.turn, self.calls, self.batch) = (now, turn, calls, batch);
+        (self.ledger, self.repeats, self.hook_text, self.asks) = (ledger, repeats, hook_text, asks);
+        self.staged = None;
+        Ok(())
+    }
+}
+
+impl ToldBefore {
+    fn of(told: &Told, config: &Config) -> Self {
+        match told {
+            Told::Nothing => Self::Nothing,
+            Told::Reopened => Self::Reopened,
+            Told::Last { system, settings }
+                if (system, settings) == (&config.request.system, &config.request.settings) =>
+            {
+                Self::Configured
+            }
+            Told::Last { system, settings } => {
+                Self::Last { system: system.clone(), settings: settings.clone() }
+            }
+        }
+    }
+
+    fn with(self, config: &Config) -> Told {
+        match self {
+            Self::Nothing => Told::Nothing,
+            Self::Reopened => Told::Reopened,
+            Self::Configured => {
+                let (system, settings) = (config.request.system.clone(), config.request.settings.clone());
+                Told::Last { system, settings }
+            }
+            Self::Last { system, settings } => Told::Last { system, settings },
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! `fork`: another session that begins with the first entries of a recorded one.
+use std::hash::{BuildHasher, RandomState};
+use std::process::ExitCode;
+
+use machine_host::FileJournal;
+use machine_journal::{begin, reopen};
+
+use crate::program::args;
+use crate::program::console::tell;
+use crate::program::exit::{self, Usage};
+use crate::program::record;
+
+/// Writes a fork.
+pub fn fork(args: &args::Fork) -> Result<ExitCode, Usage> {
+    let recorded = record::read(&args.file, args.until)?;
+    let parent = reopen(&recorded.records).map_err(|error| record::refused(&args.file, &error))?.engine;
+    let wrong = |why: String| Usage::Record { path: args.file.clone(), why };
+    let branch = args.branch.unwrap_or_else(drawn);
+    let fork = parent.fork(branch, args.at).map_err(|error| wrong(format!("--at {}: {error}", args.at)))?;
+    let (records, _) = begin(&fork, 0, 0).ok_or_else(|| wrong("maintenance runs".into()))?;
+    FileJournal::create(&args.out, &records).map_err(|error| Usage::Open(error.to_string()))?;
+    let (entries, out) = (fork.history().len(), args.out.display());
+    if entries != args.at {
+        tell(&format!("entry {} is within a batch of calls: the fork begins after the batch", args.at));
+    }
+    tell(&format!("{out}: a session of {entries} entries, branch {branch}"));
+    Ok(exit::COMPLETED)
+}
+
+/// A branch is a label that no other session has (V02).
+fn drawn() -> u32 {
+    let [a, b, c, d, ..] = RandomState::new().hash_one("branch").to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}

@@ -1,0 +1,137 @@
+//! `replay`: a recorded session is handled once more, without a request and without a tool; what its machines were after
+//! a record is shown, and everything is compared if asked for.
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use machine_adapter::Engine;
+use machine_adapter::view::View;
+use machine_core::digest::Digest;
+use machine_host::Recorded;
+use machine_journal::{Record, Reopened, SEMANTICS, reopen, replay as compared};
+use serde::Serialize;
+
+use crate::program::args;
+use crate::program::console::tell;
+use crate::program::exit::{self, Usage};
+use crate::program::record;
+
+/// What is shown. With `--json` this is the line.
+#[derive(Debug, Serialize)]
+struct Shown {
+    /// The last record that was looked at, from 0.
+    record: usize,
+    inputs: u64,
+    events: u64,
+    entries: usize,
+    /// Over all entries of history.
+    digest: Digest,
+    /// Whether all records were handled and compared.
+    verified: bool,
+    /// Whether opening closes what a dead process left open.
+    open: bool,
+    state: View,
+}
+
+/// Replays a file.
+pub fn replay(args: &args::Replay) -> Result<ExitCode, Usage> {
+    let Recorded { records, torn } = record::read(&args.file, args.until)?;
+    if let Some(torn) = torn.filter(|_| args.until.is_none()) {
+        tell(&format!("it ends in the middle of line {}; {} bytes are not looked at", torn.line, torn.bytes));
+    }
+    let done = if args.verify { compared(&records, &mut |_, _| {}) } else { reopen(&records) };
+    let reopened = match done {
+        Ok(reopened) => reopened,
+        Err(error) => {
+            tell(&record::refused(&args.file, &error).to_string());
+            return Ok(exit::ENDED_EARLY.into());
+        }
+    };
+    let others = if args.verify { under_other_rules(&records) } else { 0 };
+    if others > 0 {
+        tell(&format!(
+            "{others} records were written under other rules than {SEMANTICS} and were not compared"
+        ));
+    }
+    if !reopened.passed_over.is_empty() {
+        tell(&format!("records {:?} fit nothing under today's rules", reopened.passed_over));
+    }
+    let shown = shown(&records, &reopened, args.verify && others == 0);
+    let text = match () {
+        () if args.json => to_json(serde_json::to_string(&shown)),
+        () if args.state => to_json(serde_json::to_string_pretty(&shown.state)),
+        () => in_words(&shown, &reopened.engine),
+    };
+    match writeln!(io::stdout().lock(), "{text}") {
+        // A reader that went away has read enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            tell(&format!("standard output: {error}"));
+            Ok(exit::ENDED_EARLY.into())
+        }
+        _ => Ok(exit::COMPLETED),
+    }
+}
+
+fn shown(records: &[Record], reopened: &Reopened, verified: bool) -> Shown {
+    let Reopened { engine, recovered, writer, .. } = reopened;
+    Shown {
+        record: records.len() - 1,
+        inputs: writer.inputs(),
+        events: writer.events(),
+        entries: engine.history().len(),
+        digest: engine.history().digest(),
+        verified,
+        open: recovered.is_some(),
+        state: engine.state(),
+    }
+}
+
+/// Records before the first one whose rules are today's.
+fn under_other_rules(records: &[Record]) -> usize {
+    let rules = |record: &Record| match record {
+        Record::Header { semantics, .. } => Some(*semantics),
+        Record::Point(point) => Some(point.semantics),
+        Record::In { .. } | Record::Act { .. } => None,
+    };
+    let mut now = 0;
+    let others = records.iter().filter(|record| {
+        now = rules(record).unwrap_or(now);
+        now != SEMANTICS
+    });
+    others.count()
+}
+
+fn in_words(shown: &Shown, engine: &Engine) -> String {
+    let Shown { record, inputs, events, entries, digest, verified, open, state } = shown;
+    let path = |names: &[&str]| names.join(" > ");
+    let mut lines = vec![
+        format!("record   {record}: {inputs} inputs, {events} durable events"),
+        format!("history  {entries} entries, digest {digest}"),
+        format!("agent    {}{}", path(state.agent), if state.paused { ", paused" } else { "" }),
+    ];
+    if state.queued_prompts + state.next_step > 0 {
+        lines.push(format!(
+            "pending  {} prompts, {} for the next step",
+            state.queued_prompts, state.next_step
+        ));
+    }
+    if let Some(turn) = &state.turn {
+        lines.push(format!("turn     {} {}, step {}", turn.id, path(turn.state), turn.step));
+    }
+    lines.extend(
+        state.calls.iter().map(|call| format!("call     {} {} {}", call.id, call.tool, path(call.state))),
+    );
+    let asks =
+        engine.outstanding().map(|open| format!("waits    {} {}", open.ask.id, open.ask.question.kind()));
+    lines.extend(asks);
+    if *open {
+        lines.push("opening  closes what is open: its process is gone".into());
+    }
+    if *verified {
+        lines.push("verified every record leads to what comes after it".into());
+    }
+    lines.join("\n")
+}
+
+fn to_json(text: Result<String, serde_json::Error>) -> String {
+    text.unwrap_or_else(|error| unreachable!("a view is made of names and numbers: {error}"))
+}
