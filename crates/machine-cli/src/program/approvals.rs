@@ -46,38 +46,41 @@ impl Said {
 pub struct Approver {
     people: Option<mpsc::UnboundedSender<Asked>>,
     always: Arc<Mutex<BTreeSet<String>>>,
-    refusal: &'static str,
+    /// What is said where nobody says yes.
+    otherwise: Approval,
 }
 
 impl Approver {
     /// By policy; the receiver gets the questions that a person must answer.
     pub fn new(policy: Approve, terminal: bool) -> (Self, Questions) {
         let (to, questions) = mpsc::unbounded_channel();
-        let (people, refusal) = match policy {
-            Approve::Ask if terminal => (Some(to), "the user said no"),
+        let denied = |why: &str| Approval::Denied(why.into());
+        let (people, otherwise) = match policy {
+            Approve::Ask if terminal => (Some(to), denied("the user said no")),
             Approve::Ask => {
-                (None, "nobody can be asked without a terminal; run with `--approve all` to allow it")
+                (None, denied("nobody can be asked without a terminal; run with `--approve all` to allow it"))
             }
-            Approve::All | Approve::None => {
-                (None, "this run allows no changes; run with `--approve all` to allow them")
+            // Nothing asks but what waited for an answer when an earlier run of the session ended.
+            Approve::All => (None, Approval::Granted),
+            Approve::None => {
+                (None, denied("this run allows no changes; run with `--approve all` to allow them"))
             }
         };
-        (Self { people, always: Arc::default(), refusal }, questions)
+        (Self { people, always: Arc::default(), otherwise }, questions)
     }
 
     /// The answer to one question; it takes as long as the person takes (C04).
     pub async fn decide(self, question: ApproveQuestion) -> Approval {
-        let no = || Approval::Denied(self.refusal.into());
-        let Some(people) = &self.people else { return no() };
+        let Some(people) = &self.people else { return self.otherwise };
         let always = self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&*question.tool);
         if always {
             return Approval::Granted;
         }
         let (answer, decided) = oneshot::channel();
         if people.send(Asked { question, answer }).is_err() {
-            return no();
+            return self.otherwise;
         }
-        decided.await.unwrap_or_else(|_| no())
+        decided.await.unwrap_or(self.otherwise)
     }
 
     /// A person answered.
@@ -88,7 +91,7 @@ impl Approver {
         }
         let approval = match said {
             Said::Yes | Said::Always => Approval::Granted,
-            Said::No => Approval::Denied(self.refusal.into()),
+            Said::No => self.otherwise.clone(),
         };
         // The question may have been withdrawn meanwhile: then nobody waits for the answer.
         let _ = asked.answer.send(approval);

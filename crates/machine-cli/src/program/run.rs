@@ -1,8 +1,12 @@
 //! `run`: assembles an agent over a directory and follows it.
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use machine_adapter::asks::Open;
+use machine_core::ask::Question;
+use machine_core::ids::CallId;
 use machine_host::{Agent, Events, FileJournal};
 
 use crate::program::approvals::{Approver, Questions};
@@ -67,6 +71,8 @@ pub struct Opened {
     pub approver: Approver,
     /// Questions that a person must answer.
     pub questions: Questions,
+    /// Calls that somebody was asked about in an earlier run of the session, and was not answered.
+    pub asked: BTreeSet<CallId>,
 }
 
 /// Says what was found in the journal.
@@ -81,6 +87,16 @@ async fn greet(agent: &Agent, journal: &FileJournal) {
     if entries > 0 {
         tell(&format!("goes on with a session of {entries} entries"));
     }
+}
+
+/// The calls whose approval is asked again: no event will say so (J05).
+async fn asked(agent: &Agent) -> BTreeSet<CallId> {
+    let waits = agent.state().await.map_or_else(|_| Vec::new(), |view| view.waits);
+    let call = |open: &Open| match open.ask.question {
+        Question::Approve { call, .. } => Some(call),
+        _ => None,
+    };
+    waits.iter().filter_map(call).collect()
 }
 
 async fn open(
@@ -110,5 +126,6 @@ async fn open(
     if let Some(journal) = journal {
         greet(&agent, &journal).await;
     }
-    Ok(Opened { agent, events, approver, questions })
+    let asked = asked(&agent).await;
+    Ok(Opened { agent, events, approver, questions, asked })
 }

@@ -53,14 +53,14 @@ enum Next {
 impl Session {
     /// A run over an open agent.
     pub fn new(opened: Opened, console: Box<dyn Console>, terminal: bool) -> Self {
-        let Opened { agent, events, approver, questions } = opened;
+        let Opened { agent, events, approver, questions, asked } = opened;
         let mut redraw = interval(REDRAW);
         redraw.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             agent,
             events: forward(events),
             console,
-            waiting: Waiting::new(approver, questions),
+            waiting: Waiting::new(approver, questions, asked),
             interrupts: Interrupts::listen(),
             redraw,
             stale: true,

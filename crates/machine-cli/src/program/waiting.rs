@@ -18,10 +18,9 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// What comes through this channel.
-    pub fn new(approver: Approver, questions: Questions) -> Self {
-        let (open, early, announced) = (VecDeque::new(), Vec::new(), BTreeSet::new());
-        Self { approver, questions, open, early, announced }
+    /// What comes through this channel. What was announced already is asked again, and is not announced again.
+    pub fn new(approver: Approver, questions: Questions, announced: BTreeSet<CallId>) -> Self {
+        Self { approver, questions, open: VecDeque::new(), early: Vec::new(), announced }
     }
 
     /// The next question; never, if there will be none.

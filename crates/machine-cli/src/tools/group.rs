@@ -1,8 +1,8 @@
 //! A command and everything it starts: one process group, ended as a whole.
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, PipeWriter, Read};
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use rustix::process::{
@@ -23,6 +23,13 @@ const GONE_PAUSE: Duration = Duration::from_millis(5);
 /// can still be writing then.
 const MAX_DRAIN: usize = 1024 * 1024;
 
+/// Runs the command `$1` under a guard of the same group. The guard waits until nobody holds the other end of its input any
+/// more, which the system sees to however the program ends, and then kills the group, itself included. It is there before
+/// the command begins, has nothing of the command's output, and is not ended by what only asks the command to stop.
+const GUARDED: &str = "exec 3<&0 </dev/null
+(trap '' HUP INT TERM; read -r end <&3; kill -KILL 0) >/dev/null 2>&1 &
+exec /bin/sh -c \"$1\" 3<&-";
+
 /// What to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
@@ -32,7 +39,8 @@ pub(super) enum Until {
     Silence,
 }
 
-/// A running command. Dropped before its end, it takes the whole group with it.
+/// A running command. Dropped before its end, it takes the whole group with it; so does the end of the program, however it
+/// comes. Otherwise a command would go on beside the session that was opened again after a crash.
 ///
 /// The command is not reaped before the group got its last signal: as long as it is a zombie, its number,
 /// which is the group's number too, cannot go to someone else.
@@ -43,6 +51,8 @@ pub(super) struct Group {
     exited: bool,
     reaped: bool,
     signals: Signals,
+    /// As long as somebody holds it, the group may live.
+    _lifeline: PipeWriter,
     /// One pipe for both outputs, so that they come in the order in which they were written.
     pipe: Option<Receiver>,
     capture: Capture,
@@ -54,12 +64,12 @@ impl Group {
         // Before the command starts, so that its end cannot be missed.
         let signals = signal(SignalKind::child())?;
         let (reader, writer) = io::pipe()?;
+        let (guarded, lifeline) = io::pipe()?;
         let child = Command::new("/bin/sh")
-            .arg("-c")
-            .arg(command)
+            .args(["-c", GUARDED, "/bin/sh", command])
             .current_dir(dir)
             .process_group(0)
-            .stdin(Stdio::null())
+            .stdin(guarded)
             .stdout(writer.try_clone()?)
             .stderr(writer)
             .spawn()?;
@@ -73,6 +83,7 @@ impl Group {
             exited: false,
             reaped: false,
             signals,
+            _lifeline: lifeline,
             pipe: None,
             capture: Capture::default(),
             buffer: vec![0; 8 * 1024],

@@ -2,8 +2,8 @@
 //!
 //! A command is one process group. It ends on its own, or it is stopped: by the token, or when its time is
 //! up. Then the group gets SIGTERM and a grace period. Either way, what is left of the group is killed in the
-//! end, and so it is if the future is dropped. A process that leaves its group on purpose (`setsid`) is out
-//! of reach.
+//! end, and so it is if the future is dropped, or if the program ends, even by SIGKILL. A process that leaves
+//! its group on purpose (`setsid`) is out of reach.
 use std::fmt;
 use std::io;
 use std::os::unix::process::ExitStatusExt;

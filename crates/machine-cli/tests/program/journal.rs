@@ -1,13 +1,10 @@
 //! `run --journal`: a session goes on, survives being killed at any moment, and is one program's at a time.
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::Value;
 
-use crate::running::{World, program, wait};
+use crate::json::Stream;
+use crate::running::{World, is_gone, wait};
 
 const SAYS: &str = "- text: Hello.\n";
 
@@ -53,63 +50,61 @@ fn a_damaged_journal_is_refused_and_left_alone() {
     assert_eq!(fs::read(&journal).expect("the journal"), bytes);
 }
 
-/// Four steps of two commands each; every command leaves a line of its own.
-fn effects(run: u32) -> String {
-    let command = |step: u32, n: u32| {
-        format!(
-            "    - {{tool: shell, args: {{command: \"echo {run}-{step}-{n} >> effects; sleep 0.02\"}}}}\n"
-        )
-    };
-    let step = |step| format!("- calls:\n{}{}", command(step, 0), command(step, 1));
-    (0..4).map(step).chain(["- text: Done.\n".to_owned()]).collect()
-}
+/// Starts a command that says who it is, and goes on for long.
+const LONG: &str = "- calls:\n    - {tool: shell, args: {command: \"sleep 300 & echo $$ $! > pids.new; mv pids.new pids; sleep 300\"}}\n";
 
-/// Ids of prompts that were acknowledged.
-fn acknowledged(out: &str) -> BTreeSet<String> {
-    let lines = out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let accepted = lines.filter(|line| line["receipt"] == "accepted");
-    accepted.filter_map(|line| line["input"].as_str().map(str::to_owned)).collect()
-}
-
-fn effects_of(dir: &Path) -> Vec<String> {
-    let text = fs::read_to_string(dir.join("effects")).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
-}
-
-/// `KILLS=n` for a long run.
 #[test]
-fn killed_at_any_moment_nothing_runs_twice_and_nothing_acknowledged_is_lost() {
-    let kills: u32 = std::env::var("KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(6);
+fn a_program_that_is_killed_takes_its_commands_with_it() {
+    let world = World::new();
+    let model = world.script(LONG);
+    let running = world.start(&["go", "--model", &model, "--approve", "all"]);
+    wait(|| world.dir().join("pids").exists(), || "the command".to_owned());
+    running.signal(Signal::KILL);
+    running.end();
+    for pid in world.text("pids").split_whitespace() {
+        is_gone(pid);
+    }
+}
+
+/// A session whose only call waits for a person, who was asked twice: the program was killed both times.
+fn waits_to_be_allowed(world: &World, journal: &str) {
+    let script = "- calls:\n    - {tool: shell, args: {command: echo once >> effects}}\n- text: never\n";
+    for _ in 0..2 {
+        let running =
+            world.start_at_terminal(&["go", "--model", &world.script(script), "--journal", journal]);
+        running.sees("allow? ");
+        running.signal(Signal::KILL);
+        running.end();
+    }
+}
+
+#[test]
+fn c_j05_a_person_is_asked_again_about_what_waited() {
     let world = World::new();
     let journal = world.dir().join("../session.jsonl");
-    let name = journal.to_str().expect("UTF-8");
-    let mut prompts = BTreeSet::new();
-    for run in 0..kills {
-        let model = world.script(&effects(run));
-        let mut running =
-            world.start(&["go", "--model", &model, "--approve", "all", "--journal", name, "--json"]);
-        running.close();
-        // Anywhere from before the first record to after the last.
-        std::thread::sleep(Duration::from_millis(u64::from(run * 67 % 450)));
-        running.signal(Signal::KILL);
-        let ran = running.end();
-        prompts.extend(acknowledged(&ran.out));
-        let effects = effects_of(&world.dir());
-        let once: BTreeSet<_> = effects.iter().collect();
-        assert_eq!(once.len(), effects.len(), "a call ran twice: {effects:?}");
+    let journal = journal.to_str().expect("UTF-8");
+    waits_to_be_allowed(&world, journal);
+    let model = world.script(&SAYS.repeat(3));
+    let mut running = world.start_at_terminal(&["and now", "--model", &model, "--journal", journal]);
+    running.sees("allow? ");
+    running.say("y");
+    running.end().ended(0).says("shell echo once");
+    assert_eq!(world.text("effects"), "once\n");
+}
+
+#[test]
+fn what_waited_is_allowed_or_denied_as_a_later_run_says() {
+    for (policy, status, effects) in [("all", "ok", "once\n"), ("none", "denied", "")] {
+        let world = World::new();
+        let journal = world.dir().join("../session.jsonl");
+        let journal = journal.to_str().expect("UTF-8");
+        waits_to_be_allowed(&world, journal);
+        let model = world.script(&SAYS.repeat(3));
+        let ran =
+            world.run(&["and now", "--model", &model, "--journal", journal, "--approve", policy, "--json"]);
+        let stream = Stream(ran.ended(0).events());
+        let settled: Vec<_> = stream.all("call_settled").map(|event| &event["outcome"]["status"]).collect();
+        assert_eq!(settled, [status]);
+        assert_eq!(fs::read_to_string(world.dir().join("effects")).unwrap_or_default(), effects);
     }
-    let model = world.script(SAYS);
-    let last = world.run(&["go on", "--model", &model, "--journal", name, "--json"]);
-    last.ended(0);
-    let record = fs::read_to_string(&journal).expect("the journal");
-    for prompt in prompts {
-        assert!(record.contains(&prompt), "{prompt} was acknowledged and is lost");
-    }
-    // Every effect has its call in the record.
-    for effect in effects_of(&world.dir()) {
-        assert!(record.contains(&effect), "{effect} happened and has no call");
-    }
-    let again = world.run(&["once more", "--model", &model, "--journal", name]);
-    again.ended(0);
-    assert_eq!(program(&["run", "--journal"]).ended(2).err.lines().count(), 1);
 }

@@ -4,6 +4,7 @@ mod chart;
 mod interrupt;
 mod journal;
 mod json;
+mod kills;
 mod main_job;
 mod prompt_loop;
 mod replay;

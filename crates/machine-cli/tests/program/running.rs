@@ -2,14 +2,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -32,10 +35,14 @@ pub struct Ran {
     pub err: String,
 }
 
+/// Runs the program so that its commands inherit the pipe behind its standard error. The pipe ends when nobody has it any
+/// more, so the end of a run is the end of everything that it started.
+const WITH_ITS_COMMANDS: &str = "exec \"$0\" \"$@\" 9>&2";
+
 /// A running program.
 pub struct Running {
     child: Child,
-    input: Option<ChildStdin>,
+    input: Option<Box<dyn Write + Send>>,
     out: Output,
     err: Output,
 }
@@ -114,6 +121,12 @@ impl World {
         let dir = self.dir();
         Running::start(&[&["run", "--dir", dir.to_str().expect("UTF-8")], args].concat())
     }
+
+    /// The same at a terminal, where somebody can be asked.
+    pub fn start_at_terminal(&self, args: &[&str]) -> Running {
+        let dir = self.dir();
+        Running::at_terminal(&[&["run", "--dir", dir.to_str().expect("UTF-8")], args].concat())
+    }
 }
 
 /// The program with these arguments, until it ends.
@@ -123,23 +136,50 @@ pub fn program(args: &[&str]) -> Ran {
     running.end()
 }
 
+fn program_with(args: &[&str]) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", WITH_ITS_COMMANDS, env!("CARGO_BIN_EXE_agent-machine")]).args(args);
+    command.stderr(Stdio::piped());
+    command
+}
+
 impl Running {
     fn start(args: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_agent-machine"))
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let out = Output::read(child.stdout.take().expect("stdout"));
+        let mut child =
+            program_with(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let (input, out) = (child.stdin.take().expect("stdin"), child.stdout.take().expect("stdout"));
+        Self::of(child, Box::new(input), out)
+    }
+
+    fn at_terminal(args: &[&str]) -> Self {
+        let terminal =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
+        grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("a terminal");
+        let name = ptsname(&terminal, Vec::new()).expect("its name");
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let end = || -> OwnedFd { rustix::fs::open(&name, flags, Mode::empty()).expect("the terminal") };
+        let child = program_with(args).stdin(end()).stdout(end()).spawn().expect("it starts");
+        let terminal = fs::File::from(terminal);
+        let input = terminal.try_clone().expect("the terminal");
+        Self::of(child, Box::new(input), terminal)
+    }
+
+    fn of(mut child: Child, input: Box<dyn Write + Send>, out: impl Read + Send + 'static) -> Self {
         let err = Output::read(child.stderr.take().expect("stderr"));
-        Self { input: child.stdin.take(), child, out, err }
+        Self { child, input: Some(input), out: Output::read(out), err }
     }
 
     pub fn say(&mut self, line: &str) {
         let input = self.input.as_mut().expect("the input is open");
         writeln!(input, "{line}").expect("the program reads");
+    }
+
+    /// Says a line, if it still listens.
+    pub fn try_say(&mut self, line: &str) {
+        if let Some(input) = &mut self.input {
+            // It may have ended by itself.
+            let _ = writeln!(input, "{line}");
+        }
     }
 
     /// Ends its input.
@@ -162,9 +202,14 @@ impl Running {
         wait(|| self.err.text().contains(text), || format!("{text:?} in {}", self.err.text()));
     }
 
+    /// Waits until it has ended, and everything that it started.
     pub fn end(mut self) -> Ran {
         let child = &mut self.child;
-        wait(|| child.try_wait().expect("it can be waited for").is_some(), || "the end".to_owned());
+        let (out, err) = (&self.out, &self.err);
+        wait(
+            || child.try_wait().expect("it can be waited for").is_some(),
+            || format!("the end; it said {}{}", out.text(), err.text()),
+        );
         let status = child.wait().expect("it has ended");
         Ran { code: status.code(), out: self.out.end(), err: self.err.end() }
     }

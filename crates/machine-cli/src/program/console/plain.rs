@@ -85,7 +85,10 @@ impl Words {
 
     /// The text for a question to a person. The answer is typed behind it.
     pub(super) fn question(&mut self, question: &ApproveQuestion) -> String {
-        let wanted = self.line(&say::wanted(&question.tool, &question.args));
+        let ApproveQuestion { call, tool, args, .. } = question;
+        // One of an earlier run was announced there.
+        self.labels.entry(*call).or_insert_with(|| say::label(tool, args));
+        let wanted = self.line(&say::wanted(tool, args));
         wanted + &self.text(say::ALLOW)
     }
 
