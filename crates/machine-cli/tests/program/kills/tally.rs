@@ -69,7 +69,7 @@ fn while_opening(before: &Truth, new: &[Input]) -> &'static str {
 
 /// What was going on.
 fn at_work(session: &Opened) -> Vec<&'static str> {
-    let Some(Input::Recovered { unsent }) = &session.recovered else {
+    let Some(Input::Recovered { ran }) = &session.recovered else {
         let waits = session.left.outstanding().next().is_some();
         return vec![if waits {
             "at work: calls that waited to be allowed, only"
@@ -77,11 +77,8 @@ fn at_work(session: &Opened) -> Vec<&'static str> {
             "at work: nothing"
         }];
     };
-    let open = session.left.outstanding().map(|open| (&open.ask.question, unsent.contains(&open.ask.id)));
-    let open = open.filter_map(|(question, unsent)| match question {
-        Question::Attempt { .. } | Question::Execute { .. } if unsent => {
-            Some("at work: between input and act")
-        }
+    let open = session.left.outstanding().filter_map(|open| match &open.ask.question {
+        Question::Execute { call, .. } if !ran.contains(call) => Some("at work: between input and act"),
         Question::Attempt { .. } => Some("at work: a request, or its stream"),
         Question::Execute { .. } => Some("at work: a call"),
         Question::Approve { .. } => Some("at work: a call that waited to be allowed, and others"),

@@ -9,7 +9,7 @@ use machine_core::ids::CallId;
 use machine_core::input::Input;
 use machine_core::message::{Message, Origin};
 use machine_core::outcome::Outcome;
-use machine_host::{FileJournal, Journal};
+use machine_host::{FileJournal, Recorded};
 use machine_journal::{Record, Reopened, reopen, replay};
 use serde_json::Value;
 
@@ -48,18 +48,15 @@ impl Truth {
         if !path.exists() {
             return Self::default();
         }
-        let mut journal = FileJournal::at(path);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let records = runtime
-            .block_on(async { journal.load().await })
-            .expect("a journal that was not damaged by a kill");
+        let read = FileJournal::read(path);
+        let Recorded { records, torn } = read.expect("a journal that was not damaged by a kill");
         let inputs = records.iter().filter_map(|record| match record {
             Record::In { input, .. } => Some(input.clone()),
             _ => None,
         });
         let mut events = Vec::new();
         let session = (!records.is_empty()).then(|| Opened::of(&records, &mut events));
-        Self { inputs: inputs.collect(), torn: journal.torn().is_some(), events, session }
+        Self { inputs: inputs.collect(), torn: torn.is_some(), events, session }
     }
 
     /// It has everything that it had, and the program closed what was to be closed, once, before anything else (J05).
@@ -122,16 +119,17 @@ impl Opened {
     /// Opens the session as the program would, and once more.
     fn of(records: &[Record], events: &mut Vec<Value>) -> Self {
         let mut settled = BTreeMap::new();
-        let tell = |_, event: &Event| {
+        let mut tell = |_, event: &Event| {
             settled.extend(end_of_call(event));
             events.extend(event.is_durable().then(|| serde_json::to_value(event).expect("JSON")));
         };
-        let Reopened { engine: left, recovered, mut writer, .. } = replay(records, tell).expect("a session");
+        let Reopened { engine: left, recovered, mut writer, .. } =
+            replay(records, &mut tell).expect("a session");
         let (mut engine, mut out) = (left.clone(), Out::default());
         let mut records = records.to_vec();
         if let Some(recovered) = &recovered {
+            writer.input(&engine, 0, recovered, &mut records);
             engine.feed(0, recovered, &mut out).expect("it is closed");
-            records.push(writer.input(0, recovered.clone()));
         }
         let ends: Vec<_> = out.events.iter().filter_map(end_of_call).collect();
         let closed = ends.iter().map(|(call, _)| *call).collect();
