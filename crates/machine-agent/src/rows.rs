@@ -30,7 +30,7 @@ impl sm::State<Agent> for State {
             (State::Held(_), Event::Pause) => { agent.pause(ctx); Handled }
             (State::Held(_), Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); Handled }
             (State::Held(_), Event::CallEnded(call)) => { agent.roster.remove(*call); Handled }
-            (State::Held(_), Event::Crash { .. }) => Handled,
+            (State::Held(_), Event::Crash { .. }) => { agent.forget_screens(ctx); Handled }
 
             (State::Ready | State::Waiting, Event::Submit(submit)) => agent.enqueue(ctx, submit).next(ctx),
             (State::Ready | State::Waiting, Event::Notify(note)) => { agent.inbox.lane_note(ctx, note, true); agent.next(ctx) }

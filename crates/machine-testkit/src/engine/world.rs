@@ -1,6 +1,7 @@
 //! The whole engine as a world: its host answers from a [`Menu`], its user interferes within a budget, and the
 //! [`Monitor`] sees everything. After every input the same answer is sent again: it must be stray and change nothing
 //! (P17).
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -170,11 +171,12 @@ impl EngineWorld {
         }
         if may.crash > 0 {
             // Whatever was asked has left.
-            let ran = self.engine.outstanding().filter_map(|open| match open.ask.question {
+            let runs = |open: &Open| match open.ask.question {
                 Question::Execute { call, .. } => Some(call),
                 _ => None,
-            });
-            all.push(Happens::one("crash", Input::Recovered { ran: ran.collect() }));
+            };
+            let ran: BTreeSet<CallId> = self.engine.outstanding().filter_map(runs).collect();
+            all.push(Happens::one("crash", Input::Recovered { ran: ran.into_iter().collect() }));
         }
         all.retain(|happens| happens.inputs.iter().all(|input| self.engine.admit(input).is_ok()));
         all

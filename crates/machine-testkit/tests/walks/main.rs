@@ -1,10 +1,14 @@
 //! Random walks through larger worlds: the same properties, and a saved engine that goes on identically (P18).
+mod journaled;
+
 use machine_adapter::{Engine, Snapshot};
 use machine_core::ask::AtTurnEnd;
 use machine_core::config::{AfterAbort, AfterFailure, CallLimits, Fatal, Questions};
 use machine_testkit::engine::{Allowed, EngineWorld, Menu, Policies};
 use machine_testkit::explore::{World, walk};
 use proptest::prelude::*;
+
+use crate::journaled::Journaled;
 
 fn allowed() -> impl Strategy<Value = Allowed> {
     let counts = (0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..2u32, 0..2u32, 0..3u32);
@@ -142,5 +146,14 @@ proptest! {
     #[test]
     fn p18_saved_and_restored_before_every_input(world in world(), picks in picks()) {
         take(Saving(world), 150, &picks)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn p11_p12_the_journal_tells_the_run_and_may_be_cut_anywhere(world in world(), picks in picks()) {
+        take(Journaled::new(world), 120, &picks)?;
     }
 }
