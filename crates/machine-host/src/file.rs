@@ -4,7 +4,7 @@ pub(crate) mod line;
 pub(crate) mod scan;
 pub(crate) mod whole;
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,15 +12,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use machine_journal::Record;
 use tokio::task::spawn_blocking;
 
+use crate::disk::{lock, lock_of, make_private, private, sync_directory};
 use crate::error::BoxError;
 use crate::file::line::encode;
 use crate::file::scan::{Scan, scan};
-use crate::file::whole::{beside, forget_past};
+use crate::file::whole::forget_past;
 use crate::journal::{Journal, Reach};
 use crate::model::BoxFuture;
+use crate::store;
 
 /// Bytes that wait in memory before they are written without being made durable.
-const BUFFER: usize = 64 << 10;
+pub(crate) const BUFFER: usize = 64 << 10;
 
 /// Why a journal file cannot be used. Each names the file and says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -71,9 +73,21 @@ pub enum FileError {
         /// What is allowed.
         most: usize,
     },
+    /// A store has the directory, and what it promised is not in the files yet.
+    #[error("{}: the store of this directory did not end in order: open it with `Store::open` first", path.display())]
+    InStore {
+        /// The file.
+        path: PathBuf,
+    },
     /// An earlier write failed.
     #[error("nothing is written after the first failure: {0}")]
     Broken(String),
+}
+
+impl FileError {
+    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
 }
 
 /// What a torn end of a file was: the process died while it was written, and nothing of it was promised (J03).
@@ -119,6 +133,8 @@ struct Open {
     /// How many of them are durable.
     synced: u64,
     _lock: File,
+    /// Keeps a store out, where there is one.
+    _no_store: Option<File>,
 }
 
 impl FileJournal {
@@ -237,11 +253,15 @@ impl Inner {
         let file = private().open(&self.path).map_err(failed)?;
         self.path = self.path.canonicalize().map_err(failed)?;
         make_private(&file).map_err(failed)?;
-        let lock = lock(&self.path)?;
+        let lock = lock(&lock_of(&self.path), &self.path)?;
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
+        // In this order: a store looks for the lock of a file after it has its own.
+        let no_store = store::keep_out(directory, &self.path)?;
         if is_new {
-            sync_directory(&self.path).map_err(failed)?;
+            sync_directory(directory).map_err(failed)?;
         }
-        self.open = Some(Open { file, end: 0, torn: None, lines: 0, last: 0, synced: 0, _lock: lock });
+        let (_lock, _no_store) = (lock, no_store);
+        self.open = Some(Open { file, end: 0, torn: None, lines: 0, last: 0, synced: 0, _lock, _no_store });
         Ok(())
     }
 
@@ -288,57 +308,6 @@ impl Inner {
         }
         Ok(())
     }
-}
-
-/// Makes a file's name durable.
-fn sync_directory(path: &Path) -> io::Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-/// For its owner alone.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-/// A file that was there may have been readable by others.
-fn make_private(file: &File) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = file.metadata()?.permissions().mode();
-        if mode & 0o077 != 0 {
-            file.set_permissions(std::fs::Permissions::from_mode(mode & 0o700))?;
-        }
-    }
-    Ok(())
-}
-
-/// One writer: the lock goes with its process, whatever happens to that.
-fn lock(path: &Path) -> Result<File, FileError> {
-    let beside = beside(path, ".lock");
-    let failed = |source| FileError::Io { path: beside.clone(), source };
-    let mut lock = private().open(&beside).map_err(failed)?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut who = String::new();
-            // Who holds it may be just about to write it down.
-            let _ = lock.read_to_string(&mut who);
-            let who = match who.trim() {
-                "" => "another process".to_owned(),
-                pid => format!("process {pid}"),
-            };
-            return Err(FileError::Held { path: path.to_owned(), who });
-        }
-        Err(TryLockError::Error(source)) => return Err(failed(source)),
-    }
-    lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id())).map_err(failed)?;
-    Ok(lock)
 }
 
 #[cfg(test)]

@@ -67,7 +67,8 @@
 //! | `hooks`, `order`, `chain`, `watchers`, `seal` | hooks; which comes first; those that decide, watch, map inputs |
 //! | `approvals` | how an approval is answered: once, or by a rule |
 //! | `hooking`, `closures`, `editor` | how they are given; a hook from a closure; how hooks edit history |
-//! | `journal`, `file` | where records go; a file |
+//! | `journal`, `file`, `store` | where records go; a file; many files with one sync |
+//! | `disk` | files for their owner alone, locks |
 //! | `nested`, `inside` | an agent in a call of another; what would wait for itself |
 //! | `fleet` | many agents by key |
 #![forbid(unsafe_code)]
@@ -80,6 +81,7 @@ mod chain;
 mod clock;
 mod closures;
 mod cx;
+mod disk;
 mod driver;
 mod editor;
 mod errands;
@@ -103,6 +105,7 @@ mod slot;
 mod spans;
 mod spill;
 mod spine;
+mod store;
 mod timers;
 mod tool;
 mod typed;
@@ -131,6 +134,7 @@ pub use model::{BoxFuture, Model, ModelOut};
 pub use say::Say;
 pub use schema::{BadSchema, Schema};
 pub use session::Parked;
+pub use store::{Store, StoreBuilder, StoreError, StoreJournal};
 pub use tool::{Reject, Tool, ToolError};
 pub use typed::{TypedTool, tool};
 pub use waiters::Aborted;
