@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Say, Script, check_record, echo, hang, outcomes, quick, wait_for};
+use common::{Say, Script, check_record, echo, hang, outcomes, quick, texts, wait_for};
 use machine_core::ask::{Approval, By, Cause};
 use machine_core::event::{EndReason, Event, TurnError};
 use machine_core::input::Refused;
@@ -18,10 +18,6 @@ use machine_host::{
 use machine_journal::{MemoryJournal, Record};
 
 type Shared = Arc<Mutex<MemoryJournal>>;
-
-fn texts(history: &machine_core::history::History) -> Vec<String> {
-    history.iter().map(|entry| entry.message.text()).collect()
-}
 
 /// Fails, or panics, when it is told to.
 #[derive(Clone)]

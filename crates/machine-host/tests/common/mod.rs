@@ -174,3 +174,8 @@ pub async fn results(agent: &Agent) -> Vec<(Text, Outcome, String)> {
 pub async fn outcomes(agent: &Agent) -> Vec<Outcome> {
     results(agent).await.into_iter().map(|(_, outcome, _)| outcome).collect()
 }
+
+/// What each entry says.
+pub fn texts(history: &machine_core::history::History) -> Vec<String> {
+    history.iter().map(|entry| entry.message.text()).collect()
+}
