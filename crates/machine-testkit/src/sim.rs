@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machine_adapter::trace::Transition;
-use machine_adapter::{Engine, Order, Out};
-use machine_core::ask::{Answer, Ask, HookError, HookFailure, Question, Subject, Timer, Withdrawal};
+use machine_adapter::{Engine, Order, Out, RestoreError};
+use machine_core::ask::{Answer, Ask, HookError, HookFailure, Piece, Question, Subject, Timer, Withdrawal};
 use machine_core::config::{Config, ConfigError};
 use machine_core::event::{Event, TurnEnd};
 use machine_core::ids::AskId;
 use machine_core::input::{Command, Input, Refused};
-use machine_journal::{MemoryJournal, ReplayError, Writer, reopen};
+use machine_journal::{MemoryJournal, Reopened, ReplayError, Writer, reopen};
 
 /// Who carries out what the engine asks.
 pub trait Host {
@@ -38,6 +38,9 @@ pub trait Host {
         let _ = engine;
         Some(input)
     }
+
+    /// Its process is gone, and what it knew: another one opens the session again.
+    fn died(&mut self) {}
 
     /// Where something comes among the things of one tick. By default everything comes in the order in which it was
     /// arranged.
@@ -143,7 +146,23 @@ impl<H: Host> Sim<H> {
         let engine = Engine::new(1, config.clone())?;
         let mut journal = MemoryJournal::new();
         journal.append(Writer::header(1, config));
-        Ok(Self {
+        journal.sync();
+        Ok(Self::of((engine, Writer::new()), journal, host))
+    }
+
+    /// A session that is opened from its journal; what was open is closed (J05).
+    ///
+    /// # Errors
+    /// The journal is no session.
+    pub fn open(journal: MemoryJournal, host: H) -> Result<Self, ReplayError> {
+        let Reopened { engine, recovered, again, writer, .. } = reopen(journal.records())?;
+        let mut sim = Self::of((engine, writer), journal, host);
+        sim.go_on(recovered, &again);
+        Ok(sim)
+    }
+
+    fn of((engine, writer): (Engine, Writer), journal: MemoryJournal, host: H) -> Self {
+        Self {
             engine,
             host,
             events: Vec::new(),
@@ -151,12 +170,12 @@ impl<H: Host> Sim<H> {
             refused: Vec::new(),
             trace: None,
             journal,
-            writer: Writer::new(),
+            writer,
             now: 0,
             arranged: BTreeMap::new(),
             serial: 0,
             out: Out::default(),
-        })
+        }
     }
 
     /// Milliseconds since the start.
@@ -252,29 +271,66 @@ impl<H: Host> Sim<H> {
         self.run_until(u64::MAX)
     }
 
-    /// The process dies: only what is durable is left. The session is opened again, and what was open is closed.
+    /// The process dies, and its session is [opened again](Self::reopen).
     ///
     /// # Errors
     /// The journal is no session.
     pub fn crash(&mut self) -> Result<(), ReplayError> {
-        self.arranged.clear();
+        self.die();
+        self.reopen()
+    }
+
+    /// The process dies: what was arranged never comes, and only what is durable is left.
+    pub fn die(&mut self) {
+        self.stop();
         self.journal.crash();
-        let again = reopen(self.journal.records())?;
-        (self.engine, self.writer) = (again.engine, again.writer);
-        match again.recovered.map(|recovered| self.deliver(recovered)) {
-            Some(Err(why)) => self.refused.push((self.now, why)),
-            Some(Ok(())) => {}
-            None => self.ask_again(),
-        }
+    }
+
+    /// The process ends in order: what was arranged never comes, but everything that was written stays.
+    pub fn stop(&mut self) {
+        self.arranged.clear();
+        self.host.died();
+    }
+
+    /// Another process opens the session from what is left, and closes what was open, once (J05).
+    ///
+    /// # Errors
+    /// The journal is no session.
+    pub fn reopen(&mut self) -> Result<(), ReplayError> {
+        let Reopened { engine, recovered, again, writer, .. } = reopen(self.journal.records())?;
+        (self.engine, self.writer) = (engine, writer);
+        self.go_on(recovered, &again);
         Ok(())
     }
 
-    /// Nothing had to be closed: what is open outlives its process, and is asked again (J05).
-    fn ask_again(&mut self) {
-        let open: Vec<Ask> = self.engine.outstanding().map(|open| open.ask.clone()).collect();
-        for ask in open {
-            self.orders.push((self.now, Order::Ask(ask.clone())));
-            self.carry_out(&ask);
+    /// The session is handed over to another process: questions are asked again, acts are lost (J07).
+    ///
+    /// # Errors
+    /// It cannot be restored.
+    pub fn park(&mut self) -> Result<(), RestoreError> {
+        self.stop();
+        self.engine = Engine::restore(self.engine.snapshot())?;
+        let (acts, questions): (Vec<_>, Vec<_>) =
+            self.engine.outstanding().partition(|open| open.ask.question.is_act());
+        let questions: Vec<_> = questions.iter().map(|open| open.ask.id).collect();
+        let lost: Vec<_> = acts.iter().map(|open| Input::Lost { ask: open.ask.id }).collect();
+        self.go_on(lost, &questions);
+        Ok(())
+    }
+
+    /// What closes that which was open; then what nobody carries out any more is asked again.
+    fn go_on(&mut self, closing: impl IntoIterator<Item = Input>, again: &[AskId]) {
+        for input in closing {
+            if let Err(why) = self.deliver(input) {
+                self.refused.push((self.now, why));
+            }
+        }
+        for id in again {
+            if let Some(open) = self.engine.ask(*id) {
+                let ask = open.ask.clone();
+                self.orders.push((self.now, Order::Ask(ask.clone())));
+                self.carry_out(&ask);
+            }
         }
     }
 
@@ -300,9 +356,7 @@ impl<H: Host> Sim<H> {
             }
             (Err(why), _) => return Err(why),
         };
-        // A fault says that the journal cannot be written (J02).
-        let written = !matches!(input, Input::Fault { .. });
-        if written {
+        if is_written(&self.engine, &input) {
             self.journal.append(self.writer.input(self.now, input.clone()));
         }
         match &mut self.trace {
@@ -313,7 +367,7 @@ impl<H: Host> Sim<H> {
                 self.engine.handle_traced(self.now, admitted, &mut self.out, &mut moved);
             }
         }
-        if written {
+        if self.owes_durability(&input) {
             if let Some(record) = self.writer.acts(&self.out.acts) {
                 self.journal.append(record);
             }
@@ -337,6 +391,17 @@ impl<H: Host> Sim<H> {
         }
         self.out = out;
         Ok(())
+    }
+
+    /// As in a real host: pieces of a stream are made durable with what comes next, so a crash loses them.
+    fn owes_durability(&self, input: &Input) -> bool {
+        let Out { acts, events, .. } = &self.out;
+        match input {
+            // It says that the journal cannot be written (J02).
+            Input::Fault { .. } => false,
+            Input::Command(_) => true,
+            _ => !acts.is_empty() || events.iter().any(Event::is_durable),
+        }
     }
 
     fn keep(&mut self, line: impl FnOnce() -> Traced) {
@@ -410,6 +475,17 @@ impl<H: Host> Sim<H> {
         for Later { after, input } in later {
             let phase = self.host.phase(if after == 0 { Due::AtOnce } else { Due::Later });
             self.arrange_in(self.now.saturating_add(after), phase, input);
+        }
+    }
+}
+
+/// What fits no open ask changes nothing, progress is for people only, and a fault cannot be written (J02).
+fn is_written(engine: &Engine, input: &Input) -> bool {
+    match input {
+        Input::Command(_) | Input::Recovered { .. } => true,
+        Input::Piece { piece: Piece::Progress(_), .. } | Input::Fault { .. } => false,
+        Input::Piece { ask, .. } | Input::Answer { ask, .. } | Input::Lost { ask } => {
+            engine.ask(*ask).is_some()
         }
     }
 }
