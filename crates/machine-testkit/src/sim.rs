@@ -2,17 +2,19 @@
 //! sync, act), time only passes when nothing is left to do at this tick, and everything that comes out is kept.
 //!
 //! Two things at the same tick come in the order in which they were arranged. Nothing here is random.
+mod openings;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machine_adapter::trace::Transition;
-use machine_adapter::{Engine, Order, Out, RestoreError};
+use machine_adapter::{Engine, Order, Out};
 use machine_core::ask::{Answer, Ask, HookError, HookFailure, Piece, Question, Subject, Timer, Withdrawal};
 use machine_core::config::{Config, ConfigError};
 use machine_core::event::{Event, TurnEnd};
 use machine_core::ids::AskId;
 use machine_core::input::{Command, Input, Refused};
-use machine_journal::{MemoryJournal, Reopened, ReplayError, Writer, reopen};
+use machine_journal::{MemoryJournal, Writer};
 
 /// Who carries out what the engine asks.
 pub trait Host {
@@ -129,6 +131,16 @@ pub struct Sim<H> {
     arranged: BTreeMap<(u64, Phase, u64), Input>,
     serial: u64,
     out: Out,
+    fate: Fate,
+}
+
+/// Whether the process dies while it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Lives,
+    /// The next time that something must be durable.
+    DiesUnsaved,
+    Dead,
 }
 
 /// A run that does not come to rest: the rule that every loop is bounded is broken.
@@ -150,17 +162,6 @@ impl<H: Host> Sim<H> {
         Ok(Self::of((engine, Writer::new()), journal, host))
     }
 
-    /// A session that is opened from its journal; what was open is closed (J05).
-    ///
-    /// # Errors
-    /// The journal is no session.
-    pub fn open(journal: MemoryJournal, host: H) -> Result<Self, ReplayError> {
-        let Reopened { engine, recovered, again, writer, .. } = reopen(journal.records())?;
-        let mut sim = Self::of((engine, writer), journal, host);
-        sim.go_on(recovered, &again);
-        Ok(sim)
-    }
-
     fn of((engine, writer): (Engine, Writer), journal: MemoryJournal, host: H) -> Self {
         Self {
             engine,
@@ -175,6 +176,7 @@ impl<H: Host> Sim<H> {
             arranged: BTreeMap::new(),
             serial: 0,
             out: Out::default(),
+            fate: Fate::Lives,
         }
     }
 
@@ -271,69 +273,6 @@ impl<H: Host> Sim<H> {
         self.run_until(u64::MAX)
     }
 
-    /// The process dies, and its session is [opened again](Self::reopen).
-    ///
-    /// # Errors
-    /// The journal is no session.
-    pub fn crash(&mut self) -> Result<(), ReplayError> {
-        self.die();
-        self.reopen()
-    }
-
-    /// The process dies: what was arranged never comes, and only what is durable is left.
-    pub fn die(&mut self) {
-        self.stop();
-        self.journal.crash();
-    }
-
-    /// The process ends in order: what was arranged never comes, but everything that was written stays.
-    pub fn stop(&mut self) {
-        self.arranged.clear();
-        self.host.died();
-    }
-
-    /// Another process opens the session from what is left, and closes what was open, once (J05).
-    ///
-    /// # Errors
-    /// The journal is no session.
-    pub fn reopen(&mut self) -> Result<(), ReplayError> {
-        let Reopened { engine, recovered, again, writer, .. } = reopen(self.journal.records())?;
-        (self.engine, self.writer) = (engine, writer);
-        self.go_on(recovered, &again);
-        Ok(())
-    }
-
-    /// The session is handed over to another process: questions are asked again, acts are lost (J07).
-    ///
-    /// # Errors
-    /// It cannot be restored.
-    pub fn park(&mut self) -> Result<(), RestoreError> {
-        self.stop();
-        self.engine = Engine::restore(self.engine.snapshot())?;
-        let (acts, questions): (Vec<_>, Vec<_>) =
-            self.engine.outstanding().partition(|open| open.ask.question.is_act());
-        let questions: Vec<_> = questions.iter().map(|open| open.ask.id).collect();
-        let lost: Vec<_> = acts.iter().map(|open| Input::Lost { ask: open.ask.id }).collect();
-        self.go_on(lost, &questions);
-        Ok(())
-    }
-
-    /// What closes that which was open; then what nobody carries out any more is asked again.
-    fn go_on(&mut self, closing: impl IntoIterator<Item = Input>, again: &[AskId]) {
-        for input in closing {
-            if let Err(why) = self.deliver(input) {
-                self.refused.push((self.now, why));
-            }
-        }
-        for id in again {
-            if let Some(open) = self.engine.ask(*id) {
-                let ask = open.ask.clone();
-                self.orders.push((self.now, Order::Ask(ask.clone())));
-                self.carry_out(&ask);
-            }
-        }
-    }
-
     /// The ends of turns so far.
     pub fn ends(&self) -> Vec<&TurnEnd> {
         let ended = |stamped: &'_ Stamped| matches!(stamped.event, Event::TurnEnded(_));
@@ -368,11 +307,24 @@ impl<H: Host> Sim<H> {
             }
         }
         if self.owes_durability(&input) {
+            if self.fate == Fate::DiesUnsaved {
+                self.fate = Fate::Dead;
+                self.out.events.clear();
+                self.out.acts.clear();
+                self.leave();
+                return Ok(());
+            }
             if let Some(record) = self.writer.acts(&self.out.acts) {
                 self.journal.append(record);
             }
             self.journal.sync();
         }
+        self.leave();
+        Ok(())
+    }
+
+    /// What the input led to is told, and carried out.
+    fn leave(&mut self) {
         let out = std::mem::take(&mut self.out);
         let asked = out.acts.iter().cloned().map(Order::Ask);
         let orders = || out.now.iter().cloned().chain(asked.clone());
@@ -390,7 +342,6 @@ impl<H: Host> Sim<H> {
             self.carry_out(act);
         }
         self.out = out;
-        Ok(())
     }
 
     /// As in a real host: pieces of a stream are made durable with what comes next, so a crash loses them.

@@ -1,6 +1,7 @@
 //! A scenario on the real host, in a runtime whose time is paused. One conductor holds everything that the script
 //! brings, in the order of the simulator, and lets the host come to rest between two things: so both drivers see the
 //! same story.
+mod disk;
 mod house;
 mod openings;
 mod props;
@@ -25,7 +26,7 @@ use crate::scenario::played::{Cue, Played};
 use crate::scenario::says::{self, Deed};
 use crate::scenario::simulated::{GONE, NOT_ASKED, PATIENCE, in_agent};
 use crate::scenario::trace;
-use crate::scenario::verb::{Allows, Place, Verb};
+use crate::scenario::verb::{Allows, Opening, Place, Verb};
 use crate::scenario::{Fault, Scenario};
 
 /// Polls that the host gets to come to rest between two things of the script. The longest way in it is about a dozen.
@@ -150,14 +151,14 @@ impl Conductor {
         let mut in_one_go = false;
         for _ in 0..PATIENCE {
             if !std::mem::take(&mut in_one_go) {
-                self.settle().await;
+                self.settle().await?;
             }
             let staged = self.house.stage.next();
             let next = staged.into_iter().chain(cues.front().map(|(key, _)| *key)).min();
             let Some(key) = next else {
                 // An agent that leaves its seat lets its own things come to rest first.
-                self.settle().await;
-                self.settle().await;
+                self.settle().await?;
+                self.settle().await?;
                 if self.house.stage.next().is_some() {
                     continue;
                 }
@@ -238,11 +239,11 @@ impl Conductor {
                 for verb in moment.verbs.0 {
                     self.act(&agent, verb, now).await?;
                     if settles && !first {
-                        self.settle().await;
+                        self.settle().await?;
                     }
                 }
                 if settles && first {
-                    self.settle().await;
+                    self.settle().await?;
                 }
             }
             Cue::Look { agent, look } => match self.house.find(&agent) {
@@ -272,7 +273,7 @@ impl Conductor {
         match deed {
             Ok(Deed::Opening(how)) => {
                 if self.unheard {
-                    self.settle().await;
+                    self.settle().await?;
                 }
                 let opened = self.house.open_again(&seat, how, &word).await;
                 return opened.map_err(|why| Fault::Reopen { agent: seat.name.clone(), why });
@@ -290,10 +291,17 @@ impl Conductor {
         Ok(())
     }
 
-    /// The host does what there is to do at this tick.
-    async fn settle(&mut self) {
-        settle().await;
-        self.unheard = false;
+    /// The host does what there is to do at this tick. Who died meanwhile is opened again.
+    async fn settle(&mut self) -> Result<(), Fault> {
+        loop {
+            settle().await;
+            self.unheard = false;
+            let Some(seat) = self.house.seats().into_iter().find(|seat| seat.is_dead()) else {
+                return Ok(());
+            };
+            let opened = self.house.open_again(&seat, Opening::Crash, "crash").await;
+            opened.map_err(|why| Fault::Reopen { agent: seat.name.clone(), why })?;
+        }
     }
 
     async fn played(self) -> Result<Played, Fault> {

@@ -136,6 +136,7 @@ pub(crate) fn deed(verb: Verb, cast: &Cast) -> Result<Deed, String> {
         Verb::Configure(config) => Command::Configure(Arc::new(cast.role.complete(*config))),
         Verb::Close => Command::Close,
         Verb::Crash => return Ok(Deed::Opening(Opening::Crash)),
+        Verb::CrashUnsaved => return Ok(Deed::Opening(Opening::CrashUnsaved)),
         Verb::Die => return Ok(Deed::Opening(Opening::Die)),
         Verb::Reopen => return Ok(Deed::Opening(Opening::Reopen)),
         Verb::Park => return Ok(Deed::Opening(Opening::Park)),

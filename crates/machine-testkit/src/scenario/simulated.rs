@@ -233,6 +233,7 @@ impl<'s> World<'s> {
         if self.inputs > PATIENCE {
             return Err(Fault::Restless(PATIENCE));
         }
+        self.bury()?;
         loop {
             for i in 0..self.players.len() {
                 self.players[i].follow_parent(self.now);

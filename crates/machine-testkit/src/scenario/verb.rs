@@ -83,6 +83,8 @@ pub enum Verb {
     Close,
     /// The process dies, and another one opens the session.
     Crash,
+    /// The process dies while it writes what must be durable next, and another one opens the session.
+    CrashUnsaved,
     /// The process dies.
     Die,
     /// Another process opens the session. One that still has it ends before that, in order.
@@ -96,6 +98,8 @@ pub enum Verb {
 pub(crate) enum Opening {
     /// The process dies, and another one opens what is left.
     Crash,
+    /// The same, but not before the next input that must be durable.
+    CrashUnsaved,
     /// The process dies.
     Die,
     /// Another process opens the session; one that still has it ends in order.

@@ -6,12 +6,13 @@ use machine_adapter::view::View;
 use machine_core::config::{Config, ToolSpec};
 use machine_core::event::Event;
 use machine_host::{Agent, AgentBuilder, Events, ModelLimit, OpenError, ToolCx, WallClock};
-use machine_journal::{MemoryJournal, Record};
+use machine_journal::Record;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::scenario::Scenario;
 use crate::scenario::cast::Cast;
 use crate::scenario::file::{Role, Watcher};
+use crate::scenario::hosted::disk::{Disk, Fate, Writing};
 use crate::scenario::hosted::props::{Hooked, Player, Prop};
 use crate::scenario::hosted::stage::Stage;
 use crate::scenario::hosted::{act, lock};
@@ -21,9 +22,6 @@ use crate::scenario::says::{BRANCH, Deed};
 
 /// Events that the runner may be behind.
 const BEHIND: usize = 1 << 14;
-
-/// What is on disk of a session.
-pub(crate) type Disk = Arc<Mutex<MemoryJournal>>;
 
 /// Everything that the agents of a scenario share.
 pub(crate) struct House {
@@ -47,6 +45,8 @@ pub(crate) struct Seat {
     opening: AtomicU32,
     pub(crate) held: Mutex<Option<Held>>,
     pub(crate) disk: Mutex<Disk>,
+    /// Of the opening that is on stage.
+    fate: Mutex<Arc<Fate>>,
     seen: Mutex<Vec<(u64, Event)>>,
     pub(crate) refused: Mutex<Vec<String>>,
     pub(crate) looks: Mutex<Vec<(Look, View)>>,
@@ -102,6 +102,7 @@ impl House {
             opening: AtomicU32::new(0),
             held: Mutex::default(),
             disk: Mutex::default(),
+            fate: Mutex::default(),
             seen: Mutex::default(),
             refused: Mutex::default(),
             looks: Mutex::default(),
@@ -113,13 +114,15 @@ impl House {
     /// An agent as the script wants it, for the opening that is on stage just now.
     pub(crate) fn builder(self: &Arc<Self>, seat: &Arc<Seat>, config: Config, disk: Disk) -> AgentBuilder {
         let player = Player { house: self.clone(), seat: seat.clone(), opening: seat.opening() };
+        let fate = Arc::<Fate>::default();
+        *lock(&seat.fate) = fate.clone();
         let offered = config.request.tools.clone();
         let mut builder = Agent::builder()
             .branch(BRANCH)
             .clock(self.clock)
             .watch_buffer(BEHIND)
             .config(|all| *all = config)
-            .journal(disk)
+            .journal(Writing::new(disk, fate))
             .model(player.clone())
             .hooks(Hooked::new(player.clone(), &seat.role));
         let is_offered = |spec: &ToolSpec| offered.iter().any(|tool| tool.name == spec.name);
@@ -195,6 +198,16 @@ impl Seat {
     /// What plays now plays no more.
     pub(crate) fn clear_stage(&self) {
         self.opening.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Whether its process dies while it writes.
+    pub(crate) fn fate(&self) -> Arc<Fate> {
+        lock(&self.fate).clone()
+    }
+
+    /// Whether it did.
+    pub(crate) fn is_dead(&self) -> bool {
+        lock(&self.fate).is_dead()
     }
 
     /// What is on disk.

@@ -5,7 +5,8 @@ use machine_core::config::Config;
 use machine_host::Parked;
 use machine_journal::{Record, reopen};
 
-use crate::scenario::hosted::house::{Disk, Held, House, Seat};
+use crate::scenario::hosted::disk::Disk;
+use crate::scenario::hosted::house::{Held, House, Seat};
 use crate::scenario::hosted::lock;
 use crate::scenario::reopened::{inputs, memory};
 use crate::scenario::simulated::GONE;
@@ -21,6 +22,10 @@ impl House {
     ) -> Result<(), String> {
         if seat.agent().is_none_or(|agent| agent.is_gone()) && how != Opening::Reopen {
             lock(&seat.refused).push(format!("{word}: {GONE}"));
+            return Ok(());
+        }
+        if how == Opening::CrashUnsaved {
+            seat.fate().die_unsaved();
             return Ok(());
         }
         let parked = self.end(seat, how).await?;
@@ -58,6 +63,7 @@ impl Seat {
     fn ends(&self, how: Opening) -> Option<Held> {
         let held = lock(&self.held).take()?;
         self.clear_stage();
+        self.fate().bury();
         if how != Opening::Park {
             let mut left = lock(&lock(&self.disk)).clone();
             if how != Opening::Reopen {

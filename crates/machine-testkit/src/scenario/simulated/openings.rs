@@ -12,6 +12,25 @@ impl World<'_> {
             player.refused.push(format!("{word}: {GONE}"));
             return Ok(());
         }
+        if how == Opening::CrashUnsaved {
+            player.sim.die_unsaved();
+            return Ok(());
+        }
+        self.change(i, how, &word)
+    }
+
+    /// Processes that died while they wrote: others open what is left.
+    pub(super) fn bury(&mut self) -> Result<(), Fault> {
+        for i in 0..self.players.len() {
+            if self.players[i].sim.is_dead() {
+                self.change(i, Opening::Crash, "crash")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, i: usize, how: Opening, word: &str) -> Result<(), Fault> {
+        let player = &self.players[i];
         let agent = if player.name.is_empty() { String::new() } else { format!(" {}", player.name) };
         self.trace.push(format!("@{}{agent} {word}", self.now));
         self.take_along(i);
@@ -19,12 +38,14 @@ impl World<'_> {
         (player.gone, player.died) = (how == Opening::Die, how == Opening::Die);
         let sim = &mut player.sim;
         match how {
-            Opening::Crash | Opening::Die => sim.die(),
+            Opening::Crash | Opening::CrashUnsaved | Opening::Die => sim.die(),
             Opening::Reopen => sim.stop(),
             Opening::Park => {}
         }
         let opened = match how {
-            Opening::Crash | Opening::Reopen => sim.reopen().map_err(|why| why.to_string()),
+            Opening::Crash | Opening::CrashUnsaved | Opening::Reopen => {
+                sim.reopen().map_err(|why| why.to_string())
+            }
             Opening::Park => sim.park().map_err(|why| why.to_string()),
             Opening::Die => Ok(()),
         };
