@@ -94,7 +94,7 @@ async fn c_e04_events_of_a_dropped_past_are_refused_and_later_ones_are_there() {
     assert_eq!(agent.history().await.unwrap(), history);
     assert!(std::fs::metadata(&path).unwrap().len() < long / 2, "of {long} bytes");
     let Err(CommandError::NotKept { oldest }) = agent.recorded(0).await else { unreachable!("E04") };
-    assert!(oldest as usize >= all.len(), "the past ended with the close");
+    assert!(oldest >= all.len() as u64, "the past ended with the close");
     agent.prompt("more").await.unwrap();
     let later = agent.recorded(oldest).await.unwrap();
     assert!(matches!(&*later[0].event, Event::Recovered), "{:?}", later[0]);

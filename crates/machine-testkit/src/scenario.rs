@@ -8,6 +8,7 @@
 //! | [`words`] | entries, events and ends as short lines |
 //! | [`played`] | what came out of a run |
 //! | [`mod@judge`] | what was expected and did not come |
+//! | `reopened` | what must come back from the journals of a run |
 //! | [`report`], [`mod@bless`] | that, for people; writing what came in its place |
 //! | `cast`, `says` | one agent's script while it is played; what it says |
 //! | `simulated`, `actor` | the driver without a runtime |
@@ -26,6 +27,7 @@ pub mod load;
 pub mod loose;
 pub(crate) mod phases;
 pub mod played;
+pub(crate) mod reopened;
 pub mod report;
 pub(crate) mod says;
 pub(crate) mod simulated;
@@ -72,6 +74,14 @@ pub enum Fault {
     /// Agents open agents without end.
     #[error("there are more than {0} agents: does a role open itself?")]
     TooMany(usize),
+    /// A session cannot be opened again.
+    #[error("{}the session cannot be opened again: {why}", whose(agent))]
+    Reopen {
+        /// Whose; empty for the first agent.
+        agent: String,
+        /// Why.
+        why: String,
+    },
     /// The real host could not play it.
     #[error("the host: {0}")]
     Host(String),
@@ -88,6 +98,10 @@ impl Fault {
 
 fn place(agent: &str) -> String {
     if agent.is_empty() { String::new() } else { format!("agents.{agent}.") }
+}
+
+fn whose(agent: &str) -> String {
+    if agent.is_empty() { String::new() } else { format!("agent `{agent}`: ") }
 }
 
 /// What a scenario showed.
@@ -120,7 +134,8 @@ impl Scenario {
     /// It cannot be played.
     pub fn simulate(&self) -> Result<Verdict, Fault> {
         let played = simulated::play(self)?;
-        let missed = judge(self, &played);
+        let mut missed = judge(self, &played);
+        missed.extend(reopened::check(&played));
         Ok(Verdict { missed, trace: played.trace.clone(), played })
     }
 
@@ -136,6 +151,7 @@ impl Scenario {
         if verdict.missed.is_empty() {
             let missed = judge(self, &hosted);
             verdict.missed.extend(missed.into_iter().map(Missed::on_the_host));
+            verdict.missed.extend(reopened::check(&hosted).into_iter().map(Missed::on_the_host));
             verdict.missed.extend(judge::differences(&verdict.played, &hosted));
         }
         Ok(verdict)

@@ -2,17 +2,19 @@
 //! sync, act), time only passes when nothing is left to do at this tick, and everything that comes out is kept.
 //!
 //! Two things at the same tick come in the order in which they were arranged. Nothing here is random.
+mod openings;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machine_adapter::trace::Transition;
 use machine_adapter::{Engine, Order, Out};
-use machine_core::ask::{Answer, Ask, HookError, HookFailure, Question, Subject, Timer, Withdrawal};
+use machine_core::ask::{Answer, Ask, HookError, HookFailure, Piece, Question, Subject, Timer, Withdrawal};
 use machine_core::config::{Config, ConfigError};
 use machine_core::event::{Event, TurnEnd};
 use machine_core::ids::AskId;
 use machine_core::input::{Command, Input, Refused};
-use machine_journal::{MemoryJournal, ReplayError, Writer, reopen};
+use machine_journal::{MemoryJournal, Writer};
 
 /// Who carries out what the engine asks.
 pub trait Host {
@@ -38,6 +40,9 @@ pub trait Host {
         let _ = engine;
         Some(input)
     }
+
+    /// Its process is gone, and what it knew: another one opens the session again.
+    fn died(&mut self) {}
 
     /// Where something comes among the things of one tick. By default everything comes in the order in which it was
     /// arranged.
@@ -128,6 +133,16 @@ pub struct Sim<H> {
     arranged: BTreeMap<(u64, Phase, u64), Input>,
     serial: u64,
     out: Out,
+    fate: Fate,
+}
+
+/// Whether the process dies while it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Lives,
+    /// The next time that something must be durable.
+    DiesUnsaved,
+    Dead,
 }
 
 /// A run that does not come to rest: the rule that every loop is bounded is broken.
@@ -145,7 +160,12 @@ impl<H: Host> Sim<H> {
         let engine = Engine::new(1, config.clone())?;
         let mut journal = MemoryJournal::new();
         journal.append(Writer::header(1, config.clone()));
-        Ok(Self {
+        journal.sync();
+        Ok(Self::of((engine, Writer::new(config)), journal, host))
+    }
+
+    fn of((engine, writer): (Engine, Writer), journal: MemoryJournal, host: H) -> Self {
+        Self {
             engine,
             host,
             events: Vec::new(),
@@ -153,13 +173,14 @@ impl<H: Host> Sim<H> {
             refused: Vec::new(),
             trace: None,
             journal,
-            writer: Writer::new(config),
+            writer,
             broken: false,
             now: 0,
             arranged: BTreeMap::new(),
             serial: 0,
             out: Out::default(),
-        })
+            fate: Fate::Lives,
+        }
     }
 
     /// Milliseconds since the start.
@@ -255,32 +276,6 @@ impl<H: Host> Sim<H> {
         self.run_until(u64::MAX)
     }
 
-    /// The process dies: only what is durable is left. The session is opened again, and what was open is closed.
-    ///
-    /// # Errors
-    /// The journal is no session.
-    pub fn crash(&mut self) -> Result<(), ReplayError> {
-        self.arranged.clear();
-        self.journal.crash();
-        let again = reopen(self.journal.records())?;
-        (self.engine, self.writer, self.broken) = (again.engine, again.writer, false);
-        match again.recovered.map(|recovered| self.deliver(recovered)) {
-            Some(Err(why)) => self.refused.push((self.now, why)),
-            Some(Ok(())) => {}
-            None => self.ask_again(),
-        }
-        Ok(())
-    }
-
-    /// Nothing had to be closed: what is open outlives its process, and is asked again (J05).
-    fn ask_again(&mut self) {
-        let open: Vec<Ask> = self.engine.outstanding().map(|open| open.ask.clone()).collect();
-        for ask in open {
-            self.orders.push((self.now, Order::Ask(ask.clone())));
-            self.carry_out(&ask);
-        }
-    }
-
     /// The ends of turns so far.
     pub fn ends(&self) -> Vec<&TurnEnd> {
         let ended = |stamped: &'_ Stamped| matches!(stamped.event, Event::TurnEnded(_));
@@ -305,7 +300,7 @@ impl<H: Host> Sim<H> {
         };
         // A fault says that the journal cannot be written; then nothing is, any more (J02, J10).
         self.broken |= matches!(input, Input::Fault { .. });
-        let written = !self.broken;
+        let written = !self.broken && is_written(&self.engine, &input);
         let mut records = Vec::new();
         if written {
             self.writer.input(&self.engine, self.now, &input, &mut records);
@@ -320,10 +315,24 @@ impl<H: Host> Sim<H> {
         }
         if written {
             self.writer.handled(&self.engine, &self.out, &mut records);
-            self.writer.flush(&mut records);
-            records.into_iter().for_each(|record| self.journal.append(record));
-            self.journal.sync();
         }
+        records.into_iter().for_each(|record| self.journal.append(record));
+        if self.owes_durability(&input) {
+            if self.fate == Fate::DiesUnsaved {
+                self.fate = Fate::Dead;
+                self.out.events.clear();
+                self.out.acts.clear();
+                self.leave();
+                return Ok(());
+            }
+            self.make_durable();
+        }
+        self.leave();
+        Ok(())
+    }
+
+    /// What the input led to is told, and carried out.
+    fn leave(&mut self) {
         let out = std::mem::take(&mut self.out);
         let asked = out.acts.iter().cloned().map(Order::Ask);
         let orders = || out.now.iter().cloned().chain(asked.clone());
@@ -341,7 +350,24 @@ impl<H: Host> Sim<H> {
             self.carry_out(act);
         }
         self.out = out;
-        Ok(())
+    }
+
+    fn make_durable(&mut self) {
+        let mut records = Vec::new();
+        self.writer.flush(&mut records);
+        records.into_iter().for_each(|record| self.journal.append(record));
+        self.journal.sync();
+    }
+
+    /// As in a real host: pieces of a stream are made durable with what comes next, so a crash loses them.
+    fn owes_durability(&self, input: &Input) -> bool {
+        let Out { acts, events, .. } = &self.out;
+        match input {
+            // It says that the journal cannot be written (J02).
+            Input::Fault { .. } => false,
+            Input::Command(_) => true,
+            _ => !acts.is_empty() || events.iter().any(Event::is_durable),
+        }
     }
 
     fn keep(&mut self, line: impl FnOnce() -> Traced) {
@@ -415,6 +441,17 @@ impl<H: Host> Sim<H> {
         for Later { after, input } in later {
             let phase = self.host.phase(if after == 0 { Due::AtOnce } else { Due::Later });
             self.arrange_in(self.now.saturating_add(after), phase, input);
+        }
+    }
+}
+
+/// What fits no open ask changes nothing, progress is for people only, and a fault cannot be written (J02).
+fn is_written(engine: &Engine, input: &Input) -> bool {
+    match input {
+        Input::Command(_) | Input::Recovered { .. } => true,
+        Input::Piece { piece: Piece::Progress(_), .. } | Input::Fault { .. } => false,
+        Input::Piece { ask, .. } | Input::Answer { ask, .. } | Input::Lost { ask } => {
+            engine.ask(*ask).is_some()
         }
     }
 }

@@ -67,6 +67,16 @@ fn an_action_that_there_is_not() {
 }
 
 #[test]
+fn a_crash_of_an_agent_that_works_in_a_call() {
+    let role = "{model: [{text: done}]}";
+    let text = format!(
+        "title: x\nmodel: [{{calls: [p]}}]\ncalls: {{p: {{ends: {{agent: {{role: r, prompt: x}}}}}}}}\n\
+         agents: {{r: {role}}}\ntimeline: [{{at: 1, agent: p, do: crash}}]\nexpect: {{}}"
+    );
+    wrong(&text, "x.yaml:5:12: `p` works in a call: it lives and dies with who made the call");
+}
+
+#[test]
 fn agents_that_open_themselves() {
     let role = "{model: [{calls: [p]}], calls: {p: {ends: {agent: {role: r, prompt: x}}}}}";
     let text = format!(

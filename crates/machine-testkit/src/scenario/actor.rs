@@ -270,6 +270,24 @@ impl Host for Actor {
         }
     }
 
+    /// The story goes on where it was; what ran, was kept or was ruled went with its process.
+    fn died(&mut self) {
+        let Self {
+            cast: _,
+            wants,
+            rules,
+            orphaned: _,
+            given_up: _,
+            limited: _,
+            finalizes: _,
+            kept,
+            executions,
+            stopped,
+        } = self;
+        (*wants, *rules, *kept) = (Vec::new(), Vec::new(), Kept::default());
+        (*executions, *stopped) = (BTreeMap::new(), BTreeSet::new());
+    }
+
     fn phase(&self, due: Due) -> Phase {
         match due {
             Due::AtOnce => phases::AT_ONCE,

@@ -288,6 +288,15 @@ fn timeline(file: &File) -> Result<(), Mistake> {
         };
         let labels = labels(file, role);
         for verb in &verbs.0 {
+            if let (Verb::Crash | Verb::CrashUnsaved | Verb::Die | Verb::Reopen | Verb::Park, Some(agent)) =
+                (verb, agent)
+                && !file.agents.get(agent).is_some_and(|role| role.standalone)
+            {
+                return Err((
+                    *at,
+                    format!("`{agent}` works in a call: it lives and dies with who made the call"),
+                ));
+            }
             if let Some(call) = call_of(verb)
                 && !labels.contains(&call.split('#').next().unwrap_or(call))
             {
@@ -312,6 +321,7 @@ fn call_of(verb: &Verb) -> Option<&str> {
         Verb::Submit(_) | Verb::Join(_) | Verb::Steer(_) | Verb::Notify(_) | Verb::Inject(_) => None,
         Verb::Remind(_) | Verb::Withdraw(_) | Verb::Replace(_) | Verb::Abort(_) => None,
         Verb::Pause | Verb::Resume | Verb::Maintain | Verb::Configure(_) | Verb::Close => None,
+        Verb::Crash | Verb::CrashUnsaved | Verb::Die | Verb::Reopen | Verb::Park => None,
     }
 }
 

@@ -1,8 +1,9 @@
 //! What came out of a run: the same shape from both drivers.
-use machine_adapter::Request;
 use machine_adapter::view::View;
+use machine_adapter::{Engine, Request};
 use machine_core::event::Event;
 use machine_core::history::History;
+use machine_journal::Record;
 
 use crate::scenario::cast::Cast;
 use crate::scenario::verb::{Moment, Place};
@@ -38,6 +39,12 @@ pub struct Told {
     pub looks: Vec<(Look, View)>,
     /// What is open at the end, by kind.
     pub open: Vec<&'static str>,
+    /// What its journal has at the end.
+    pub journal: Vec<Record>,
+    /// The engine that ran; only the simulator has it.
+    pub engine: Option<Engine>,
+    /// What a real host found wrong when it opened the journal again.
+    pub flaws: Vec<String>,
     /// Names of its calls.
     pub names: Names,
     /// Labels that no response used.

@@ -12,7 +12,7 @@ use machine_core::outcome::ToolResult;
 use crate::scenario::cast::{Cast, spec};
 use crate::scenario::hook::{Begins, Edits, Finalized, Gates, Recovers, Retries, Screens, Stops};
 use crate::scenario::loose::Short;
-use crate::scenario::verb::{Aborts, Allows, Approves, Cancels, Says, Verb};
+use crate::scenario::verb::{Aborts, Allows, Approves, Cancels, Opening, Says, Verb};
 
 /// The name of the hook that plays the script.
 pub(crate) const HOOK: &str = "script";
@@ -27,6 +27,8 @@ pub(crate) enum Deed {
     Decide(CallId, Approval),
     /// A rule grants this call, and whatever else it covers.
     Rule(CallId, Allows),
+    /// The engine is told nothing: its process ends, or begins.
+    Opening(Opening),
 }
 
 pub(crate) fn screened(says: Screens) -> Screened {
@@ -133,6 +135,11 @@ pub(crate) fn deed(verb: Verb, cast: &Cast) -> Result<Deed, String> {
         Verb::Maintain => Command::Maintain,
         Verb::Configure(config) => Command::Configure(Arc::new(cast.role.complete(*config))),
         Verb::Close => Command::Close,
+        Verb::Crash => return Ok(Deed::Opening(Opening::Crash)),
+        Verb::CrashUnsaved => return Ok(Deed::Opening(Opening::CrashUnsaved)),
+        Verb::Die => return Ok(Deed::Opening(Opening::Die)),
+        Verb::Reopen => return Ok(Deed::Opening(Opening::Reopen)),
+        Verb::Park => return Ok(Deed::Opening(Opening::Park)),
     }))
 }
 

@@ -1,4 +1,6 @@
 //! A scenario on the simulator: every agent an engine in virtual time, no runtime.
+mod openings;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -61,7 +63,10 @@ struct Player {
     looks: Vec<(Look, machine_adapter::view::View)>,
     /// Reported events that were looked at.
     seen: usize,
+    /// Nobody drives it: it is closed, its call is over, or its process died.
     gone: bool,
+    /// Its process died, and nobody opened it since.
+    died: bool,
 }
 
 /// An agent in a call of another one.
@@ -122,7 +127,8 @@ impl<'s> World<'s> {
         sim.trace = Some(Vec::new());
         sim.wait_until(self.now);
         let (refused, looks) = (Vec::new(), Vec::new());
-        self.players.push(Player { name: name.to_owned(), sim, child, refused, looks, seen: 0, gone: false });
+        let name = name.to_owned();
+        self.players.push(Player { name, sim, child, refused, looks, seen: 0, gone: false, died: false });
         Ok(())
     }
 
@@ -156,7 +162,7 @@ impl<'s> World<'s> {
                 // What comes before timers comes in one go.
                 let in_one_go = moment.order == Place::First;
                 for verb in moment.verbs.0 {
-                    self.act(&agent, verb);
+                    self.act(&agent, verb)?;
                     self.settle()?;
                     if !in_one_go {
                         self.answer_at_once()?;
@@ -169,6 +175,7 @@ impl<'s> World<'s> {
                 }
             }
             Due::Cue(Cue::Look { agent, look }) => match self.find(&agent) {
+                Some(i) if self.players[i].died => {}
                 Some(i) => {
                     let player = &mut self.players[i];
                     player.looks.push((look, player.sim.engine.state()));
@@ -194,28 +201,30 @@ impl<'s> World<'s> {
         self.players.iter().rposition(|player| player.name == agent)
     }
 
-    fn act(&mut self, agent: &str, verb: Verb) {
-        let word = trace::verb(&verb);
-        let found = self.find(agent);
-        if let Some(i) = found.filter(|i| self.players[*i].is_closed()) {
-            // Closing again is fine (A19).
-            if matches!(verb, Verb::Close) {
-                return;
-            }
-            return self.players[i].refused.push(format!("{word}: {GONE}"));
-        }
-        let Some(i) = found.filter(|i| !self.players[*i].gone) else {
-            return self.gaps.push(format!("tick {}: there is no agent `{agent}` for `{word}`", self.now));
+    fn act(&mut self, agent: &str, verb: Verb) -> Result<(), Fault> {
+        let (word, closes) = (trace::verb(&verb), matches!(verb, Verb::Close));
+        let Some(i) = self.find(agent).filter(|i| !self.players[*i].gone || self.players[*i].is_away())
+        else {
+            self.gaps.push(format!("tick {}: there is no agent `{agent}` for `{word}`", self.now));
+            return Ok(());
         };
+        let deed = says::deed(verb, &self.players[i].sim.host.cast);
         let player = &mut self.players[i];
         player.sim.wait_until(self.now);
-        let refused = match says::deed(verb, &player.sim.host.cast) {
+        let refused = match deed {
+            Ok(Deed::Opening(how)) => return self.open_again(i, how, word),
+            // Closing again is fine (A19).
+            Ok(_) if player.is_away() => (!closes).then(|| GONE.to_owned()),
             Ok(Deed::Command(command)) => player.command(command),
             Ok(Deed::Decide(call, approval)) => player.decide(call, approval, None),
             Ok(Deed::Rule(call, allows)) => player.allow(call, allows),
-            Err(why) => return self.gaps.push(format!("tick {}: `{word}`: {why}", self.now)),
+            Err(why) => {
+                self.gaps.push(format!("tick {}: `{word}`: {why}", self.now));
+                None
+            }
         };
         player.refused.extend(refused.map(|why| format!("{word}: {why}")));
+        Ok(())
     }
 
     /// What agents want of each other and of the places for requests, until nothing is left.
@@ -224,6 +233,7 @@ impl<'s> World<'s> {
         if self.inputs > PATIENCE {
             return Err(Fault::Restless(PATIENCE));
         }
+        self.bury()?;
         loop {
             for i in 0..self.players.len() {
                 self.players[i].follow_parent(self.now);
@@ -370,6 +380,8 @@ impl<'s> World<'s> {
             played.agents.push(Told {
                 events: player.sim.events.iter().map(|e| (e.at, e.event.clone())).collect(),
                 history: player.sim.engine.history().clone(),
+                journal: player.sim.journal.records().to_vec(),
+                engine: (!player.died).then(|| player.sim.engine.clone()),
                 refused: player.refused,
                 looks: player.looks,
                 open,
@@ -406,10 +418,15 @@ impl Player {
         self.sim.engine.agent().state().leaf() == "Closed"
     }
 
-    /// What is open, by kind; of an agent that is closed nothing is.
+    /// Whether it is closed or dead: somebody may open it again.
+    fn is_away(&self) -> bool {
+        self.died || self.is_closed()
+    }
+
+    /// What is open, by kind; of an agent that is closed or dead nothing is.
     fn open(&self) -> Vec<&'static str> {
         let open = self.sim.engine.outstanding().map(|open| open.ask.question.kind());
-        if self.is_closed() { Vec::new() } else { open.collect() }
+        if self.is_away() { Vec::new() } else { open.collect() }
     }
 
     /// A rule grants a call, then what else it covers of what waits; the rest it grants as it comes (C16).
@@ -448,7 +465,7 @@ impl Player {
 }
 
 /// Why a closed agent refuses everything, in both drivers.
-const GONE: &str = "the agent is gone: open it again";
+pub(crate) const GONE: &str = "the agent is gone: open it again";
 
 /// Why an approval is refused, in both drivers.
 pub(crate) const NOT_ASKED: &str = "no such approval is waited for";

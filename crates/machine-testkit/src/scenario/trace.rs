@@ -118,5 +118,10 @@ pub(crate) fn verb(verb: &Verb) -> String {
         Verb::Maintain => "maintain".to_owned(),
         Verb::Configure(_) => "configure".to_owned(),
         Verb::Close => "close".to_owned(),
+        Verb::Crash => "crash".to_owned(),
+        Verb::CrashUnsaved => "crash_unsaved".to_owned(),
+        Verb::Die => "die".to_owned(),
+        Verb::Reopen => "reopen".to_owned(),
+        Verb::Park => "park".to_owned(),
     }
 }

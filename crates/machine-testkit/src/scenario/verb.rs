@@ -81,6 +81,31 @@ pub enum Verb {
     Configure(Box<Config>),
     /// Ends this opening.
     Close,
+    /// The process dies, and another one opens the session.
+    Crash,
+    /// The process dies while it writes what must be durable next, and another one opens the session.
+    CrashUnsaved,
+    /// The process dies.
+    Die,
+    /// Another process opens the session. One that still has it ends before that, in order.
+    Reopen,
+    /// Hands the session over to another process.
+    Park,
+}
+
+/// How an opening of a session ends, and the next begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// The process dies, and another one opens what is left.
+    Crash,
+    /// The same, but not before the next input that must be durable.
+    CrashUnsaved,
+    /// The process dies.
+    Die,
+    /// Another process opens the session; one that still has it ends in order.
+    Reopen,
+    /// It is handed over.
+    Park,
 }
 
 /// Something that is said. A text alone is its id, too.

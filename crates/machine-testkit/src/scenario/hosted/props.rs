@@ -19,8 +19,9 @@ use crate::scenario::call::{Call, Delegate, Ends, OnCancel, Prepare, ReportAt};
 use crate::scenario::cast::{Named, Take, TakeEnd};
 use crate::scenario::file::Role;
 use crate::scenario::hook::Hook;
+use crate::scenario::hosted::house::{House, Seat};
+use crate::scenario::hosted::lock;
 use crate::scenario::hosted::stage::Waiting;
-use crate::scenario::hosted::{House, Seat, lock};
 use crate::scenario::says;
 
 /// One agent's model, and what its tools and hooks know.
@@ -28,19 +29,27 @@ use crate::scenario::says;
 pub(crate) struct Player {
     pub(crate) house: Arc<House>,
     pub(crate) seat: Arc<Seat>,
-    /// Whose things come first at one tick.
-    pub(crate) rank: usize,
+    /// The opening in which it plays.
+    pub(crate) opening: u32,
 }
 
 impl Player {
     fn arrange(&self, after: u64) -> Waiting {
-        self.house.stage.arrange(self.rank, after)
+        self.house.stage.arrange(self.seat.rank, after)
+    }
+
+    /// What a dead process still begins uses up nothing of the script.
+    async fn is_on_stage(&self) {
+        if self.opening != self.seat.opening() {
+            std::future::pending().await
+        }
     }
 }
 
 impl Model for Player {
     fn call(&self, request: Request, out: ModelOut) -> BoxFuture<'_, Result<Finished, ModelError>> {
         Box::pin(async move {
+            self.is_on_stage().await;
             let Take { pieces, ends_at, end } = lock(&self.seat.cast).take(request);
             let arranged: Vec<_> = pieces.into_iter().map(|(at, event)| (self.arrange(at), event)).collect();
             let over = self.arrange(ends_at);
@@ -112,6 +121,7 @@ impl Tool for Prop {
 
     fn call(&self, _: Text, cx: ToolCx) -> BoxFuture<'_, Result<ToolResult, ToolError>> {
         Box::pin(async move {
+            self.player.is_on_stage().await;
             let name = lock(&self.player.seat.cast).names.call(cx.call());
             lock(&self.player.seat.cast).starts.push(name.clone());
             let Some(named) = self.named(cx.call()) else { return std::future::pending().await };
@@ -166,7 +176,7 @@ impl Prop {
         let Player { house, seat, .. } = &self.player;
         let name = if seat.name.is_empty() { call.to_owned() } else { format!("{}/{call}", seat.name) };
         self.player.arrange_first(delegate.opens_after).turn().await;
-        let child = Box::pin(house.open(&delegate.role, &name, Some(cx))).await?;
+        let child = Box::pin(house.open(&delegate.role, &name, Some((cx, seat)))).await?;
         let Some(agent) = child.agent() else { return Err(ToolError::failed("it is gone")) };
         let end = cx.delegate(&agent, Say::text(delegate.prompt.as_str()).id("prompt")).await;
         drop(agent);
@@ -261,6 +271,7 @@ impl Hooks for Hooked {
 
     fn screen(&self, _: ScreenQuestion) -> HookFuture<'_, Screened> {
         Box::pin(async move {
+            self.player.is_on_stage().await;
             let hook = lock(&self.player.seat.cast).hook("screen", |role| &role.hooks.screen);
             Ok(self.play(hook, None).await?.map_or(Screened::Admit, says::screened))
         })
@@ -268,6 +279,7 @@ impl Hooks for Hooked {
 
     fn gate(&self, _: GateQuestion, editor: Editor) -> HookFuture<'_, Gated> {
         Box::pin(async move {
+            self.player.is_on_stage().await;
             let hook = lock(&self.player.seat.cast).hook("gate", |role| &role.hooks.gate);
             let says = self.play(hook, Some(editor)).await?;
             Ok(says.map_or_else(|| Gated::Proceed(Arc::default()), says::gated))
@@ -276,6 +288,7 @@ impl Hooks for Hooked {
 
     fn recover(&self, _: RecoverQuestion, editor: Editor) -> HookFuture<'_, Recovery> {
         Box::pin(async move {
+            self.player.is_on_stage().await;
             let hook = lock(&self.player.seat.cast).hook("recover", |role| &role.hooks.recover);
             Ok(self.play(hook, Some(editor)).await?.map_or(Recovery::Decline, says::recovery))
         })
@@ -283,6 +296,7 @@ impl Hooks for Hooked {
 
     fn before_call(&self, question: CallQuestion) -> HookFuture<'_, BeforeCall> {
         Box::pin(async move {
+            self.player.is_on_stage().await;
             let named = lock(&self.player.seat.cast).named(question.call).cloned();
             let call = named.map(|named| named.call).unwrap_or_default();
             if matches!(call.prepare, Some(Prepare::Hangs)) {
@@ -304,6 +318,7 @@ impl Hooks for Hooked {
 
     fn finalize(&self, question: FinalizeQuestion) -> HookFuture<'_, ToolResult> {
         Box::pin(async move {
+            self.player.is_on_stage().await;
             let hook =
                 lock(&self.player.seat.cast).named(question.call).and_then(|n| n.call.finalize.clone());
             Ok(says::finalized(self.play(hook, None).await?, question.result))
@@ -312,6 +327,7 @@ impl Hooks for Hooked {
 
     fn stop(&self, _: StopQuestion) -> HookFuture<'_, StopVerdict> {
         Box::pin(async move {
+            self.player.is_on_stage().await;
             let hook = lock(&self.player.seat.cast).hook("stop", |role| &role.hooks.stop);
             Ok(self.play(hook, None).await?.map_or(StopVerdict::End, says::stop))
         })
@@ -319,6 +335,7 @@ impl Hooks for Hooked {
 
     fn maintain(&self, _: u32, editor: Editor) -> HookFuture<'_, ()> {
         Box::pin(async move {
+            self.player.is_on_stage().await;
             let hook = lock(&self.player.seat.cast).hook("maintain", |role| &role.hooks.maintain);
             self.play(hook, Some(editor)).await.map(drop)
         })
