@@ -1,13 +1,16 @@
 //! A recorded session, cut and damaged at every place.
+mod blocks;
+mod cut;
+mod room;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use machine_adapter::Request;
 use machine_core::ask::{Approval, By, Cause, Plan};
 use machine_core::config::ToolSpec;
-use machine_core::event::EndReason;
+use machine_core::ids::CallId;
 use machine_core::outcome::ToolResult;
 use machine_core::response::{Finish, Finished, ModelError};
 use machine_journal::{Record, reopen};
@@ -15,15 +18,18 @@ use machine_journal::{Record, reopen};
 use super::*;
 use crate::{Agent, AgentBuilder, BoxFuture as Boxed, ModelOut, Say, Tool, ToolCx, ToolError};
 
-/// A tool that counts how often it ran.
-struct Counting {
+/// The calls that ran.
+type Ran = Arc<Mutex<Vec<CallId>>>;
+
+/// A tool that tells which calls ran.
+struct Telling {
     name: &'static str,
-    ran: Arc<AtomicUsize>,
+    ran: Ran,
     takes: u64,
     detaches: bool,
 }
 
-impl Tool for Counting {
+impl Tool for Telling {
     fn spec(&self) -> ToolSpec {
         ToolSpec { name: self.name.into(), description: "".into(), parameters: "{}".into() }
     }
@@ -35,7 +41,7 @@ impl Tool for Counting {
 
     fn call(&self, _: machine_core::Text, cx: ToolCx) -> Boxed<'_, Result<ToolResult, ToolError>> {
         Box::pin(async move {
-            self.ran.fetch_add(1, Ordering::Relaxed);
+            self.ran.lock().unwrap().push(cx.call());
             if self.detaches {
                 cx.detach("in the background").await;
             }
@@ -69,8 +75,8 @@ async fn model(request: Request, out: ModelOut) -> Result<Finished, ModelError> 
     Ok(Finished::new(Finish::ToolUse))
 }
 
-fn builder(path: &Path, ran: &Arc<AtomicUsize>) -> AgentBuilder {
-    let tool = |name, takes, detaches| Counting { name, ran: ran.clone(), takes, detaches };
+fn builder(path: &Path, ran: &Ran) -> AgentBuilder {
+    let tool = |name, takes, detaches| Telling { name, ran: ran.clone(), takes, detaches };
     Agent::builder()
         .branch(1)
         .model(model)
@@ -107,12 +113,22 @@ async fn record(path: &Path) -> Vec<u8> {
 }
 
 fn bytes() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let path = dir.path().join("session.jsonl");
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    let bytes = runtime.block_on(record(&path));
+    let bytes = paused().block_on(record(&path));
     (dir, path, bytes)
+}
+
+/// In memory, where there is such a place: these tests write a lot.
+fn directory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.unwrap()
+}
+
+/// A runtime whose time is paused.
+fn paused() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
 }
 
 /// How far the file was durable when its prefix of this many lines was written: what the last line says.
@@ -145,40 +161,6 @@ fn c_j03_cut_at_every_byte_it_opens_with_all_that_was_whole() {
         opened = Some(whole);
         let again = reopen(&records).unwrap();
         assert_eq!(again.engine.history().audit(), Ok(()), "cut at {cut}");
-    }
-}
-
-#[test]
-fn c_j03_what_is_cut_is_opened_goes_on_and_opens_again() {
-    let (dir, _, bytes) = bytes();
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    for cut in (0..bytes.len()).step_by(bytes.len() / 40) {
-        let path = dir.path().join(format!("{cut}.jsonl"));
-        std::fs::write(&path, &bytes[..cut]).unwrap();
-        runtime.block_on(async {
-            let ran = Arc::default();
-            let agent = builder(&path, &ran).open().await.unwrap();
-            let before = agent.history().await.unwrap();
-            let end = agent.prompt(Say::text("hi").id(format!("hi-{cut}"))).await;
-            let reason = end.unwrap().reason;
-            assert!(matches!(reason, EndReason::Completed { .. }), "cut at {cut}: {reason:?}");
-            agent.idle().await.unwrap();
-            let after = agent.history().await.unwrap();
-            assert_eq!(after.audit(), Ok(()));
-            assert!(after.len() > before.len());
-            drop(agent);
-            tokio::time::sleep(Duration::from_secs(2)).await;
-            let opened = || async {
-                let agent = builder(&path, &ran).open().await.unwrap();
-                let history = agent.history().await.unwrap();
-                drop(agent);
-                tokio::time::sleep(Duration::from_secs(2)).await;
-                (history, std::fs::read(&path).unwrap())
-            };
-            let (once, file) = opened().await;
-            assert_eq!(opened().await, (once, file), "J05: opening again adds nothing; cut at {cut}");
-        });
     }
 }
 
