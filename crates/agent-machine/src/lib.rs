@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | [`core`] | | the vocabulary: ids, messages, asks, inputs, events, configuration |
 //! | [`engine`] | | the engine, for hosts that drive it themselves |
-//! | [`journal`] | | records, replay, recovery |
+//! | [`journal`] | | records, points, replay, recovery, forks |
 //! | `host` | `host` | models, tools, hooks, the agent handle |
 //! | `testkit` | `testkit` | explorer, worlds, virtual time |
 //! | `inspect` | `inspect` | charts |

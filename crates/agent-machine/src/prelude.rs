@@ -8,8 +8,9 @@ pub use machine_core::response::{Failure, Finish, Finished, ModelError, ModelEve
 pub use machine_core::usage::Usage;
 pub use machine_host::{
     Agent, ApproveQuestion, BeforeCall, BoxError, BoxFuture, CallQuestion, CommandError, Decision, Editor,
-    EndedStep, EndedTurn, Events, FinalizeQuestion, Fleet, GateQuestion, HookFuture, Hooks, Journal, Lagged,
-    Model, ModelLimit, ModelOut, Place, PromptError, RecoverQuestion, Reject, Rule, Say, ScreenQuestion,
-    Seen, SessionQuestion, StopQuestion, Tool, ToolCx, ToolError, WallClock, Wants, tool,
+    EndedStep, EndedTurn, Events, FileJournal, FinalizeQuestion, Fleet, GateQuestion, HookFuture, Hooks,
+    Journal, Lagged, Model, ModelLimit, ModelOut, Place, PromptError, RecoverQuestion, Reject, Rule, Say,
+    ScreenQuestion, Seen, SessionQuestion, StopQuestion, Store, Tool, ToolCx, ToolError, WallClock, Wants,
+    tool,
 };
 pub use machine_journal::MemoryJournal;

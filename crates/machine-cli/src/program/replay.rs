@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use machine_adapter::Engine;
 use machine_adapter::view::View;
 use machine_core::digest::Digest;
+use machine_core::machine::Path;
 use machine_host::Recorded;
 use machine_journal::{Record, Reopened, SEMANTICS, reopen, replay as compared};
 use serde::Serialize;
@@ -27,7 +28,7 @@ struct Shown {
     digest: Digest,
     /// Whether all records were handled and compared.
     verified: bool,
-    /// Whether opening closes what a dead process left open.
+    /// Whether something is open that opening would close. A session that was closed in order has nothing.
     open: bool,
     state: View,
 }
@@ -80,7 +81,7 @@ fn shown(records: &[Record], reopened: &Reopened, verified: bool) -> Shown {
         entries: engine.history().len(),
         digest: engine.history().digest(),
         verified,
-        open: recovered.is_some(),
+        open: recovered.is_some() && engine.agent().state().leaf() != "Closed",
         state: engine.state(),
     }
 }
@@ -124,7 +125,7 @@ fn in_words(shown: &Shown, engine: &Engine) -> String {
         engine.outstanding().map(|open| format!("waits    {} {}", open.ask.id, open.ask.question.kind()));
     lines.extend(asks);
     if *open {
-        lines.push("opening  closes what is open: its process is gone".into());
+        lines.push("opening  closes what is open here, once its program is gone".into());
     }
     if *verified {
         lines.push("verified every record leads to what comes after it".into());
