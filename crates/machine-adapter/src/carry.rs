@@ -1,12 +1,12 @@
 //! From one state of a session to a later one: what changed in what grows, and all the rest (J02).
 //!
-//! History and receipts grow with the session, configuration is large and seldom another. A journal's point tells what
+//! History and receipts grow with the session, the configuration is large and seldom another. A journal's point tells what
 //! changed of them since the last one, so that it costs what happened meanwhile and not what the session has become.
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use machine_agent::{Agent, State};
+use machine_agent::Agent;
 use machine_core::Text;
 use machine_core::config::{Config, Settings};
 use machine_core::event::{Event, Receipt};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::asks::Asks;
 use crate::batch::Batch;
-use crate::engine::{Engine, RestoreError, SNAPSHOT_SCHEMA, Told};
+use crate::engine::{Engine, Told};
 use crate::hook_text::HookText;
 use crate::ledger::Ledger;
 use crate::repeat::Repeats;
@@ -35,7 +35,12 @@ pub enum Change {
     Edit(Arc<Edit>),
     /// Something became of an input (A10).
     Receipt(InputId, Receipt),
+    /// Another configuration (J06).
+    Configured(Arc<Config>),
 }
+
+/// The version of [`Carry`]'s shape (J07).
+pub const CARRY_SCHEMA: u32 = 1;
 
 /// An engine without what grows and without its configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,9 +79,16 @@ enum ToldBefore {
 /// Why an engine cannot go on to a later state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdvanceError {
-    /// The later state was saved by a later version.
-    #[error(transparent)]
-    Schema(#[from] RestoreError),
+    /// The later state was written by a later version.
+    #[error(
+        "it has schema {found}, this version reads up to {known}: open it with the version that wrote it, or a later one"
+    )]
+    Schema {
+        /// The state's.
+        found: u32,
+        /// The newest that is known.
+        known: u32,
+    },
     /// The changes do not fit the history that is there.
     #[error(transparent)]
     History(#[from] HistoryError),
@@ -99,6 +111,7 @@ impl Change {
                 };
                 last.then(|| Self::Receipt(input.clone(), receipt.clone()))
             }
+            Event::Configured => Some(Self::Configured(engine.config.clone())),
             _ => None,
         }
     }
@@ -114,7 +127,7 @@ impl Engine {
             return None;
         }
         Some(Carry {
-            schema: SNAPSHOT_SCHEMA,
+            schema: CARRY_SCHEMA,
             now: *now,
             turn_config: (turn_config != config).then(|| turn_config.clone()),
             agent: Machine::resume(agent.data().without_receipts(), agent.state().clone()),
@@ -136,46 +149,47 @@ impl Engine {
         self.history.iter().cloned().map(Change::Entry).chain(receipts).collect()
     }
 
-    /// Goes on to a later state: `changes` came since, in this order; `config` is the newest configuration, if it is
-    /// another than before.
+    /// Goes on to a later state: `changes` came since, in this order.
     ///
     /// # Errors
-    /// It is no later state of this engine; then the engine is of no use any more.
-    pub fn advance(
-        &mut self,
-        config: Option<Arc<Config>>,
-        changes: &[Change],
-        carry: Carry,
-    ) -> Result<(), AdvanceError> {
-        let Carry { schema: found, now, turn_config, agent, turn, calls, batch, .. } = carry;
-        let Carry { ledger, repeats, hook_text, asks, told, .. } = carry;
-        if found > SNAPSHOT_SCHEMA {
-            return Err(RestoreError::Schema { found, known: SNAPSHOT_SCHEMA }.into());
+    /// It is no later state of this engine.
+    pub fn advance(self, changes: &[Change], carry: Carry) -> Result<Self, AdvanceError> {
+        let (found, known) = (carry.schema, CARRY_SCHEMA);
+        if found > known {
+            return Err(AdvanceError::Schema { found, known });
         }
+        let Self { mut config, mut history, agent, .. } = self;
+        let (mut known, _) = agent.into_parts();
         for change in changes {
             match change {
-                Change::Entry(entry) => self.history.append(entry.clone())?,
-                Change::Edit(edit) => self.history.edit(edit)?,
-                Change::Receipt(..) => {}
+                Change::Entry(entry) => history.append(entry.clone())?,
+                Change::Edit(edit) => history.edit(edit)?,
+                Change::Configured(newest) => config = newest.clone(),
+                // As many are remembered as the configuration of then allowed.
+                Change::Receipt(id, receipt) => {
+                    known.inbox.told_again(id, receipt, config.inbox.remembered_ids);
+                }
             }
         }
-        let receipts = changes.iter().filter_map(|change| match change {
-            Change::Receipt(id, receipt) => Some((id, receipt)),
-            Change::Entry(_) | Change::Edit(_) => None,
-        });
-        // What was remembered then was bounded by the configuration of then.
-        let most = self.config.inbox.remembered_ids;
-        let nobody = Machine::resume(Agent::new(self.agent.data().branch), State::Ready);
-        let (before, _) = core::mem::replace(&mut self.agent, nobody).into_parts();
+        let Carry { schema: _, now, turn_config, agent, turn, calls, batch, .. } = carry;
+        let Carry { ledger, repeats, hook_text, asks, told, .. } = carry;
         let (agent, state) = agent.into_parts();
-        self.agent = Machine::resume(agent.with_receipts(before, receipts, most), state);
-        self.config = config.unwrap_or_else(|| self.config.clone());
-        self.turn_config = turn_config.unwrap_or_else(|| self.config.clone());
-        self.told = told.with(&self.config);
-        (self.now, self.turn, self.calls, self.batch) = (now, turn, calls, batch);
-        (self.ledger, self.repeats, self.hook_text, self.asks) = (ledger, repeats, hook_text, asks);
-        self.staged = None;
-        Ok(())
+        Ok(Self {
+            turn_config: turn_config.unwrap_or_else(|| config.clone()),
+            told: told.with(&config),
+            config,
+            now,
+            agent: Machine::resume(agent.with_receipts(known.inbox), state),
+            turn,
+            calls,
+            batch,
+            ledger,
+            repeats,
+            hook_text,
+            asks,
+            history,
+            staged: None,
+        })
     }
 }
 

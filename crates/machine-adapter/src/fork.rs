@@ -36,11 +36,11 @@ impl Engine {
     /// batch's end; calls that have no result yet are closed there, as after a crash. Pending input and background calls
     /// stay here, and nothing crosses afterwards (V02, J08).
     pub fn fork(&self, branch: u32, at: usize) -> Result<Self, ForkError> {
-        let closed = self.closed();
-        let entries = closed.history.len();
+        let entries = self.history.len();
         if at > entries {
             return Err(ForkError::TooFar { at, entries });
         }
+        let closed = self.closed();
         let within = closed.history.iter().skip(at).take_while(|e| matches!(e.message, Message::Tool(_)));
         let at = at + within.count();
         let (mut history, mut turns) = (History::new(), 0);

@@ -52,7 +52,7 @@ pub mod trace;
 pub mod view;
 
 pub use answers::default_answer;
-pub use carry::{AdvanceError, Carry, Change};
+pub use carry::{AdvanceError, CARRY_SCHEMA, Carry, Change};
 pub use engine::{Admitted, Engine, Request, RestoreError, Snapshot};
 pub use fork::ForkError;
 pub use out::{Order, Out};

@@ -2,7 +2,7 @@
 //!
 //! Every input with an id has a receipt: `Accepted`, then exactly one of `Taken`, `Dropped`, `Returned` (E08). The
 //! methods here change the lanes and the receipts together, so that none is lost.
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use machine_core::Text;
@@ -25,11 +25,11 @@ pub struct Inbox {
     /// By when they were last set.
     pub reminders: Vec<Reminder>,
     /// What was last told under a reminder's key.
-    told: BTreeMap<InputId, Digest>,
+    pub(crate) told: BTreeMap<InputId, Digest>,
     /// Receipts of what is pending and of what was taken not long ago.
-    receipts: BTreeMap<InputId, Receipt>,
+    pub(crate) receipts: BTreeMap<InputId, Receipt>,
     /// The latter, oldest first.
-    past: VecDeque<InputId>,
+    pub(crate) past: VecDeque<InputId>,
 }
 
 /// A pending prompt.
@@ -371,53 +371,6 @@ impl Inbox {
     pub(crate) fn settle(&mut self, ctx: &mut Ctx<'_>, id: &InputId, receipt: Receipt) {
         report(ctx, id, receipt.clone());
         self.remember(id, receipt, ctx.config.inbox.remembered_ids);
-    }
-
-    fn remember(&mut self, id: &InputId, receipt: Receipt, most: usize) {
-        if self.receipts.insert(id.clone(), receipt).is_none() {
-            // Reminders have no receipt to remember: their key may come again at any time.
-            self.receipts.remove(id);
-            return;
-        }
-        self.past.push_back(id.clone());
-        while self.past.len() > most {
-            if let Some(oldest) = self.past.pop_front() {
-                self.receipts.remove(&oldest);
-            }
-        }
-    }
-
-    /// A copy without receipts: they grow with the session, and a journal tells each of them once.
-    pub(crate) fn without_receipts(&self) -> Self {
-        let Self { queue, lane, reminders, told, receipts: _, past: _ } = self;
-        let (queue, lane, reminders, told) = (queue.clone(), lane.clone(), reminders.clone(), told.clone());
-        Self { queue, lane, reminders, told, ..Self::default() }
-    }
-
-    /// All receipts, as they may be told again: those of past inputs first, in their order, each from its acceptance on.
-    pub fn receipts(&self) -> impl Iterator<Item = (&InputId, &Receipt)> {
-        let are_past: BTreeSet<&InputId> = self.past.iter().collect();
-        let of = |id| self.receipts.get_key_value(id);
-        let past = self.past.iter().filter_map(of).flat_map(|last| [(last.0, &Receipt::Accepted), last]);
-        past.chain(self.receipts.iter().filter(move |(id, _)| !are_past.contains(id)))
-    }
-
-    /// Takes over the receipts that were there before.
-    pub(crate) fn take_receipts(&mut self, before: Self) {
-        (self.receipts, self.past) = (before.receipts, before.past);
-    }
-
-    /// Hears of a receipt again, in the order in which they were reported (J05).
-    pub(crate) fn told_again(&mut self, id: &InputId, receipt: &Receipt, most: usize) {
-        match receipt {
-            Receipt::Accepted | Receipt::Steered | Receipt::Held(_) => {
-                self.receipts.insert(id.clone(), receipt.clone());
-            }
-            Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned => {
-                self.remember(id, receipt.clone(), most);
-            }
-            Receipt::TurnEnded(..) => {}
-        }
     }
 }
 

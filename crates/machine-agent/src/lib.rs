@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`state`] | states, and what outlives them |
 //! | [`event`] | what happens to an agent, and what it signals |
-//! | [`inbox`] | the two lanes, reminders, and the ids that were seen |
+//! | [`inbox`], `receipts` | the two lanes, reminders; the ids that were seen |
 //! | [`roster`] | calls that work on after their turn |
 //! | `admit` | which commands fit now |
 //! | `screening` | who is asked before input goes in |
@@ -18,6 +18,7 @@ extern crate alloc;
 mod admit;
 pub mod event;
 pub mod inbox;
+mod receipts;
 pub mod roster;
 mod rows;
 mod screening;

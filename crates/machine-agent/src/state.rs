@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use machine_core::Text;
 use machine_core::drain::Pending;
-use machine_core::event::{HeldBecause, Receipt};
+use machine_core::event::HeldBecause;
 use machine_core::ids::{InputId, TurnId};
 use machine_core::machine::Path;
 use machine_core::message::Content;
@@ -153,15 +153,9 @@ impl Agent {
         Self { inbox: self.inbox.without_receipts(), roster: self.roster.clone(), ..*self }
     }
 
-    /// The same agent, with the receipts of an earlier state of it, and those that came since.
-    pub fn with_receipts<'r>(
-        mut self,
-        before: Self,
-        since: impl Iterator<Item = (&'r InputId, &'r Receipt)>,
-        most: usize,
-    ) -> Self {
-        self.inbox.take_receipts(before.inbox);
-        since.for_each(|(id, receipt)| self.inbox.told_again(id, receipt, most));
+    /// The same agent, with these receipts.
+    pub fn with_receipts(mut self, of: Inbox) -> Self {
+        (self.inbox.receipts, self.inbox.past) = (of.receipts, of.past);
         self
     }
 

@@ -225,6 +225,14 @@ pub enum Refused {
 }
 
 impl Input {
+    /// The ask that it belongs to, if any.
+    pub fn ask(&self) -> Option<AskId> {
+        match self {
+            Self::Answer { ask, .. } | Self::Piece { ask, .. } | Self::Lost { ask } => Some(*ask),
+            Self::Command(_) | Self::Recovered { .. } | Self::Fault { .. } => None,
+        }
+    }
+
     /// Its name, as it stands in a trace.
     pub fn kind(&self) -> &'static str {
         match self {

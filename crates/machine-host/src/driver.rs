@@ -182,7 +182,7 @@ impl Driver {
             Request::Read(read) => read(&self.spine.session.engine),
             Request::Idle(to) => self.spine.until_idle(to),
             Request::Record(to) => {
-                tell(to, self.spine.session.log.load().await.map_err(CommandError::Journal));
+                tell(to, self.spine.session.log.read().await.map_err(CommandError::Journal));
             }
             Request::Park(to) => return Flow::Park(to),
         }
@@ -349,7 +349,7 @@ async fn stopped(parent: Option<CancellationToken>) {
 }
 
 /// A session that is opened: closes what was open, then is a value, or is driven if something runs.
-pub(crate) async fn begin(session: Session, inputs: Vec<Input>, again: Vec<AskId>) -> Spine {
+pub(crate) async fn carry_on(session: Session, inputs: Vec<Input>, again: Vec<AskId>) -> Spine {
     let mut spine = Spine::new(session);
     for input in inputs {
         spine.feed(input, None).await;

@@ -8,7 +8,7 @@ use machine_core::ask::HookError;
 use machine_core::config::ConfigError;
 use machine_core::event::DroppedBecause;
 use machine_core::input::Refused;
-use machine_journal::ReplayError;
+use machine_journal::{Maintaining, ReplayError};
 
 /// Any error of a hook or a journal.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -88,8 +88,8 @@ pub enum OpenError {
     #[error(transparent)]
     Replay(#[from] ReplayError),
     /// A journal cannot begin with an agent whose maintenance runs.
-    #[error("the agent was parked in the middle of maintenance: it goes on without a journal only")]
-    Maintaining,
+    #[error(transparent)]
+    Maintaining(#[from] Maintaining),
     /// A hook could not seal the configuration (J11).
     #[error("the configuration cannot be sealed: {0}")]
     Seal(Text),
@@ -97,7 +97,10 @@ pub enum OpenError {
     #[error(transparent)]
     Restore(#[from] RestoreError),
     /// The parked agent and the journal do not belong together (J09).
-    #[error("the agent was parked after {parked} inputs; the journal has {journal}, or leads elsewhere")]
+    #[error(
+        "the agent was parked after {parked} inputs; the journal has {journal}, or leads elsewhere: \
+         open the journal without `.parked(…)`, or give the parked agent its own"
+    )]
     NotItsJournal {
         /// Inputs that the parked agent had handled.
         parked: u64,

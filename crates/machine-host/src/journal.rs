@@ -15,8 +15,13 @@ use crate::unwind::caught;
 /// A panic counts as an error (H03). After the first error nothing is written any more: the agent is faulted, and the
 /// way out is to open it again (J10).
 pub trait Journal: Send + 'static {
-    /// The records, oldest first; none for a new session. Records that are not asked for may come, too.
-    fn load(&mut self, reach: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>>;
+    /// Opens it, once, and gives the records that opening needs, oldest first; none for a new session. These are at least the
+    /// header, every point, and what comes after the last point; more may come. While somebody else has it open, it is
+    /// refused.
+    fn open(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>>;
+
+    /// All records that there are, oldest first. It may be asked at any time while it is open.
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>>;
 
     /// Adds a record. It need not be durable yet.
     fn append<'a>(&'a mut self, record: &'a Record) -> BoxFuture<'a, Result<(), BoxError>>;
@@ -25,17 +30,12 @@ pub trait Journal: Send + 'static {
     fn sync(&mut self) -> BoxFuture<'_, Result<(), BoxError>>;
 }
 
-/// Which records are needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// What opening needs: the header, every point, and what comes after the last point.
-    Opening,
-    /// All that there are.
-    All,
-}
-
 impl Journal for MemoryJournal {
-    fn load(&mut self, _: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+    fn open(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        self.read()
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
         Box::pin(async { Ok(self.records().to_vec()) })
     }
 
@@ -56,7 +56,11 @@ impl Journal for MemoryJournal {
 
 /// A journal in memory that outlives its agent: whoever has the other clone can open it again.
 impl Journal for Arc<Mutex<MemoryJournal>> {
-    fn load(&mut self, _: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+    fn open(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        self.read()
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
         Box::pin(async { Ok(lock(self).records().to_vec()) })
     }
 
@@ -140,9 +144,9 @@ impl Log {
     }
 
     /// All records, from the oldest that is kept.
-    pub(crate) async fn load(&mut self) -> Result<Vec<Record>, Text> {
+    pub(crate) async fn read(&mut self) -> Result<Vec<Record>, Text> {
         let Kept { journal, .. } = self.kept.as_mut().ok_or("there is no journal")?;
-        caught(async { journal.load(Reach::All).await }).await?.map_err(|error| error.to_string().into())
+        caught(async { journal.read().await }).await?.map_err(|error| error.to_string().into())
     }
 
     async fn write(&mut self) -> Result<(), Text> {

@@ -121,14 +121,15 @@ pub use clock::WallClock;
 pub use cx::{Stopped, ToolCx};
 pub use editor::Editor;
 pub use error::{BoxError, CommandError, HooksError, OpenError, PromptError};
+pub use file::error::FileError;
 pub use file::whole::Recorded;
-pub use file::{FileError, FileJournal, Torn};
+pub use file::{FileJournal, Torn, TornEnd};
 pub use fleet::Fleet;
 pub use hooks::{
     ApproveQuestion, BeforeCall, CallQuestion, EndedStep, EndedTurn, FinalizeQuestion, GateQuestion,
     HookFuture, Hooks, RecoverQuestion, ScreenQuestion, SessionQuestion, StopQuestion, Wants,
 };
-pub use journal::{Journal, Reach};
+pub use journal::Journal;
 pub use limit::ModelLimit;
 pub use model::{BoxFuture, Model, ModelOut};
 pub use say::Say;

@@ -2,19 +2,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use machine_adapter::{Engine, Out, Snapshot};
+use machine_adapter::{Engine, Out};
 use machine_core::ask::{HookError, HookFailure};
 use machine_core::config::Config;
 use machine_core::ids::AskId;
 use machine_core::input::{Command, Input, Note, Refused};
-use machine_journal::{Record, Reopened, Writer, reopen};
+use machine_journal::{Closing, Record, Reopened, Start, Writer, begin, reopen};
 
 use crate::approvals::Rules;
 use crate::builder::Opening;
-use crate::driver::begin;
+use crate::driver::carry_on;
 use crate::error::{BoxError, OpenError};
 use crate::hooks::SessionQuestion;
-use crate::journal::{Journal, Log, Reach};
+use crate::journal::{Journal, Log};
 use crate::order::Asked;
 use crate::session::{Parked, Parts, Session};
 use crate::spine::Spine;
@@ -45,15 +45,13 @@ pub(crate) async fn open(
 ) -> Result<Spine, OpenError> {
     let Opening { config, branch, parts } = opening;
     let config = sealed(&parts, config)?;
-    let reopened = match &mut journal {
-        Some(journal) => reopened(journal).await?,
-        None => None,
-    };
-    let mut found = match (parked, reopened) {
-        (Some(parked), Some(reopened)) => resumed(parked, reopened)?,
-        (Some(parked), None) => alone(parked, journal.is_some())?,
-        (None, Some(reopened)) => found(reopened),
-        (None, None) => new(branch, config.clone())?,
+    let kept = kept(journal.as_mut()).await?;
+    let mut found = match (parked, kept) {
+        (None, Kept::Nothing) => new(branch, config.clone())?,
+        (None, Kept::Header(_, reopened) | Kept::Session(reopened)) => found(*reopened),
+        (Some(parked), Kept::Nothing) => alone(parked, journal.is_some(), None)?,
+        (Some(parked), Kept::Header(header, _)) => alone(parked, true, Some(*header))?,
+        (Some(parked), Kept::Session(reopened)) => resumed(parked, *reopened)?,
     };
     if found.engine.config() != &config {
         found.inputs.push(Command::Configure(config.clone()).into());
@@ -69,7 +67,7 @@ pub(crate) async fn open(
         parts,
         rules: Rules::default(),
     };
-    let spine = begin(session, found.inputs, found.again).await;
+    let spine = carry_on(session, found.inputs, found.again).await;
     match spine.session.log.broken() {
         Some(why) => Err(OpenError::Journal((&**why).into())),
         None => Ok(spine),
@@ -86,25 +84,38 @@ fn sealed(parts: &Parts, config: Arc<Config>) -> Result<Arc<Config>, OpenError> 
     }
 }
 
-/// The session that the journal has, if it has one.
-async fn reopened(journal: &mut Box<dyn Journal>) -> Result<Option<Reopened>, OpenError> {
-    let records = usable(caught(async { journal.load(Reach::Opening).await }).await)?;
+/// What a journal has.
+enum Kept {
+    /// Nothing yet.
+    Nothing,
+    /// A header: the process that began it died before it wrote what comes next.
+    Header(Box<Record>, Box<Reopened>),
+    /// A session.
+    Session(Box<Reopened>),
+}
+
+async fn kept(journal: Option<&mut Box<dyn Journal>>) -> Result<Kept, OpenError> {
+    let Some(journal) = journal else { return Ok(Kept::Nothing) };
+    let records = usable(caught(async { journal.open().await }).await)?;
     if records.is_empty() {
-        return Ok(None);
+        return Ok(Kept::Nothing);
     }
     let reopened = match reopen(&records) {
-        Ok(reopened) => reopened,
+        Ok(reopened) => Box::new(reopened),
         Err(_) => {
             // Where all records are there, the error names the right one.
-            let all = usable(caught(async { journal.load(Reach::All).await }).await)?;
-            reopen(&all)?
+            let all = usable(caught(async { journal.read().await }).await)?;
+            Box::new(reopen(&all)?)
         }
     };
     if !reopened.passed_over.is_empty() {
-        let records = &reopened.passed_over;
-        tracing::warn!(?records, "written by another version, and they fit nothing under today's rules");
+        let inputs = &reopened.passed_over;
+        tracing::warn!(?inputs, "written by another version, and they fit nothing under today's rules");
     }
-    Ok(Some(reopened))
+    Ok(match <[Record; 1]>::try_from(records) {
+        Ok([header]) => Kept::Header(Box::new(header), reopened),
+        Err(_) => Kept::Session(reopened),
+    })
 }
 
 /// What the hooks have to say before the first turn (H01). Nothing is written yet: if one fails, nothing was begun.
@@ -151,55 +162,63 @@ async fn begin_journal(journal: Option<&mut Box<dyn Journal>>, begin: &[Record])
 
 fn new(branch: u32, config: Arc<Config>) -> Result<Found, OpenError> {
     let engine = Engine::new(branch, config.clone())?;
-    let begin = vec![Writer::header(branch, config.clone())];
-    let writer = Writer::new(config);
+    let begin = vec![Writer::header(branch, config)];
+    let writer = Writer::new();
     Ok(Found { engine, writer, events: 0, begin, inputs: Vec::new(), again: Vec::new() })
 }
 
 fn found(reopened: Reopened) -> Found {
-    let Reopened { engine, recovered, again, writer, .. } = reopened;
+    let Reopened { engine, closing, writer, .. } = reopened;
+    let (inputs, again) = match closing {
+        Closing::Recovered(input) => (vec![input], Vec::new()),
+        Closing::AskAgain(again) => (Vec::new(), again),
+    };
     let events = writer.events();
-    Found { engine, writer, events, begin: Vec::new(), inputs: recovered.into_iter().collect(), again }
+    Found { engine, writer, events, begin: Vec::new(), inputs, again }
 }
 
-/// A parked agent with its journal: both must have come to the same place.
+/// A parked agent with its journal: both must have come to the same place. What was written under other rules may lead
+/// elsewhere today; then the journal counts.
 fn resumed(parked: Parked, reopened: Reopened) -> Result<Found, OpenError> {
-    let mut found = handed_over(parked.snapshot)?;
-    let journal = reopened.writer.inputs();
-    // What was written under other rules may have led elsewhere then.
-    let elsewhere = reopened.compared && reopened.engine != found.engine;
-    if journal != parked.inputs || elsewhere {
-        return Err(OpenError::NotItsJournal { parked: parked.inputs, journal });
+    let (handed, journal) = (parked.inputs, reopened.writer.inputs());
+    let not_its_journal = OpenError::NotItsJournal { parked: handed, journal };
+    let mut handed_over = handed_over(parked)?;
+    match () {
+        () if journal != handed => Err(not_its_journal),
+        () if reopened.engine == handed_over.engine => {
+            handed_over.writer = reopened.writer;
+            Ok(handed_over)
+        }
+        () if reopened.not_compared > 0 => Ok(found(reopened)),
+        () => Err(not_its_journal),
     }
-    found.events = parked.events;
-    found.writer = reopened.writer;
-    Ok(found)
 }
 
-/// A parked agent without a journal, or one that begins its own, such as a fork.
-fn alone(parked: Parked, has_journal: bool) -> Result<Found, OpenError> {
-    if has_journal && parked.inputs > 0 {
-        return Err(OpenError::NotItsJournal { parked: parked.inputs, journal: 0 });
+/// A parked agent without a journal, or one that begins its own, such as a fork; its header may be there.
+fn alone(parked: Parked, has_journal: bool, header: Option<Record>) -> Result<Found, OpenError> {
+    let (inputs, events) = (parked.inputs, parked.events);
+    let mut found = handed_over(parked)?;
+    if !has_journal {
+        return Ok(found);
     }
-    let mut found = handed_over(parked.snapshot)?;
-    found.events = parked.events;
-    if has_journal {
-        let begin = machine_journal::begin(&found.engine, 0, parked.events);
-        let (records, writer) = begin.ok_or(OpenError::Maintaining)?;
-        (found.begin, found.writer) = (records.into(), writer);
+    let Start { records, writer } = begin(&found.engine, events)?;
+    if inputs > 0 || header.as_ref().is_some_and(|header| *header != records[0]) {
+        return Err(OpenError::NotItsJournal { parked: inputs, journal: 0 });
     }
+    found.begin = records.into_iter().skip(usize::from(header.is_some())).collect();
+    found.writer = writer;
     Ok(found)
 }
 
 /// Acts are lost, questions are asked again (J07).
-fn handed_over(snapshot: Snapshot) -> Result<Found, OpenError> {
+fn handed_over(parked: Parked) -> Result<Found, OpenError> {
+    let Parked { snapshot, events, .. } = parked;
     let engine = Engine::restore(snapshot)?;
     let (acts, questions): (Vec<_>, Vec<_>) =
         engine.outstanding().partition(|open| open.ask.question.is_act());
     let inputs = acts.iter().map(|open| Input::Lost { ask: open.ask.id }).collect();
     let again = questions.iter().map(|open| open.ask.id).collect();
-    let writer = Writer::new(engine.config().clone());
-    Ok(Found { engine, writer, events: 0, begin: Vec::new(), inputs, again })
+    Ok(Found { engine, writer: Writer::new(), events, begin: Vec::new(), inputs, again })
 }
 
 fn usable<T>(done: Result<Result<T, BoxError>, machine_core::Text>) -> Result<T, OpenError> {

@@ -1,19 +1,26 @@
 //! Inputs are mapped before they are written; what is written is what is handled (J11).
+use std::mem::Discriminant;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use machine_core::Text;
-use machine_core::ids::{AskId, InputId};
-use machine_core::input::{Command, Input};
+use machine_core::ask::Answer;
+use machine_core::ids::{AskId, CallId, InputId};
+use machine_core::input::{Command, Input, Target};
 
 use crate::chain::Chain;
 use crate::unwind::message;
 
-/// What a seal must leave alone: which input it is.
+/// What a seal must leave alone: which input it is, and what it is about.
 #[derive(Debug, PartialEq, Eq)]
-struct Which {
-    kind: &'static str,
-    ask: Option<AskId>,
-    id: Option<InputId>,
+enum Which {
+    /// An answer of this kind, or a piece.
+    Of(AskId, Option<Discriminant<Answer>>),
+    /// A command with content, by its id.
+    Says(&'static str, InputId),
+    /// A command with a cause or a configuration, and what it is about.
+    Wants(&'static str, Option<CallId>, Option<Target>),
+    /// Nothing in it may change.
+    All(Input),
 }
 
 impl Chain {
@@ -35,22 +42,29 @@ impl Chain {
 }
 
 fn which(input: &Input) -> Which {
-    let (ask, id) = match input {
-        Input::Answer { ask, .. } | Input::Piece { ask, .. } | Input::Lost { ask } => (Some(*ask), None),
-        Input::Command(command) => (None, id(command)),
-        Input::Recovered { .. } | Input::Fault { .. } => (None, None),
-    };
-    Which { kind: input.kind(), ask, id: id.cloned() }
+    match input {
+        Input::Answer { ask, answer } => Which::Of(*ask, Some(std::mem::discriminant(answer))),
+        Input::Piece { ask, .. } => Which::Of(*ask, None),
+        Input::Command(command) => which_command(command),
+        Input::Lost { .. } | Input::Recovered { .. } | Input::Fault { .. } => Which::All(input.clone()),
+    }
 }
 
-fn id(command: &Command) -> Option<&InputId> {
+fn which_command(command: &Command) -> Which {
+    let kind = command.kind();
     match command {
-        Command::Submit(submit) => Some(&submit.id),
-        Command::Notify(note) | Command::Inject(note) => Some(&note.id),
-        Command::Remind(reminder) => Some(&reminder.key),
-        Command::Withdraw(id) | Command::Replace(id, _) => Some(id),
-        Command::Steer(_) | Command::Declare(..) | Command::CancelCall(..) | Command::Consume(_) => None,
-        Command::Abort(_) | Command::Pause | Command::Resume | Command::Maintain => None,
-        Command::Configure(_) | Command::Close => None,
+        Command::Submit(submit) => Which::Says(kind, submit.id.clone()),
+        Command::Notify(note) | Command::Inject(note) => Which::Says(kind, note.id.clone()),
+        Command::Remind(reminder) => Which::Says(kind, reminder.key.clone()),
+        Command::Replace(id, _) => Which::Says(kind, id.clone()),
+        Command::CancelCall(call, _) => Which::Wants(kind, Some(*call), None),
+        Command::Abort(abort) => Which::Wants(kind, None, abort.target.clone()),
+        Command::Configure(_) => Which::Wants(kind, None, None),
+        Command::Steer(_) | Command::Withdraw(_) | Command::Declare(..) | Command::Consume(_) => {
+            Which::All(command.clone().into())
+        }
+        Command::Pause | Command::Resume | Command::Maintain | Command::Close => {
+            Which::All(command.clone().into())
+        }
     }
 }

@@ -5,10 +5,11 @@ use machine_adapter::asks::Open;
 use machine_adapter::kept::Kept;
 use machine_adapter::{Engine, Order, Out};
 use machine_core::Text;
-use machine_core::ask::{Ask, Piece, Question, Timer};
+use machine_core::ask::{Ask, Question, Timer};
 use machine_core::event::Event;
 use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::input::{Input, Refused};
+use machine_journal::Writer;
 use tokio::sync::mpsc;
 
 use crate::carrier::Carrier;
@@ -74,7 +75,7 @@ impl Spine {
 
     /// One input. `reply`: who waits for its acceptance, or for what follows from it.
     pub(crate) async fn feed(&mut self, mut input: Input, reply: Option<Reply>) {
-        let written = is_written(&self.session.engine, &input);
+        let written = Writer::writes(&self.session.engine, &input);
         if written && let Err(why) = self.session.parts.chain.seal(&mut input) {
             self.session.log.give_up(why.clone());
             return self.fault(why, reply);
@@ -103,7 +104,7 @@ impl Spine {
 
     /// The record of what was handled; durable if something leaves that has to be.
     async fn keep(&mut self, written: bool, acknowledged: bool) -> Result<(), Text> {
-        let owes = self.owes_durability(acknowledged);
+        let owes = Writer::owes_durability(&self.out, acknowledged);
         let Session { engine, log, .. } = &mut self.session;
         if written {
             log.handled(engine, &self.out).await?;
@@ -151,11 +152,6 @@ impl Spine {
         self.leave_at_once();
         self.out.acts.clear();
         self.tell(at);
-    }
-
-    /// Deltas and progress need not be durable before they are seen; what is lost with them is said again.
-    fn owes_durability(&self, acknowledged: bool) -> bool {
-        acknowledged || !self.out.acts.is_empty() || self.out.events.iter().any(Event::is_durable)
     }
 
     fn leave_at_once(&mut self) {
@@ -224,17 +220,6 @@ impl Spine {
 fn refuse(reply: Option<Reply>, why: Refused) {
     if let Some(reply) = reply {
         reply.refuse(why.into());
-    }
-}
-
-/// What fits no open ask changes nothing, and progress is for people only: neither is written. A fault cannot be.
-fn is_written(engine: &Engine, input: &Input) -> bool {
-    match input {
-        Input::Command(_) | Input::Recovered { .. } => true,
-        Input::Piece { piece: Piece::Progress(_), .. } | Input::Fault { .. } => false,
-        Input::Piece { ask, .. } | Input::Answer { ask, .. } | Input::Lost { ask } => {
-            open(engine, *ask).is_some()
-        }
     }
 }
 

@@ -80,7 +80,7 @@ async fn c_e04_events_of_a_dropped_past_are_refused_and_later_ones_are_there() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("session.jsonl");
     let open = |past| {
-        let journal = FileJournal::at(&path).forget_past_above(past);
+        let journal = FileJournal::at(&path).drop_past_above(past);
         Agent::builder().model(Script::default()).journal(journal)
     };
     let agent = open(u64::MAX).open().await.unwrap();

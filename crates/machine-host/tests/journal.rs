@@ -13,7 +13,6 @@ use machine_core::input::Refused;
 use machine_core::outcome::Outcome;
 use machine_host::{
     Agent, AgentBuilder, BoxError, BoxFuture, CommandError, Journal, OpenError, Parked, Place, PromptError,
-    Reach,
 };
 use machine_journal::{MemoryJournal, Record};
 
@@ -40,8 +39,12 @@ impl Fragile {
 }
 
 impl Journal for Fragile {
-    fn load(&mut self, reach: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
-        self.inner.load(reach)
+    fn open(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        self.inner.open()
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        self.inner.read()
     }
 
     fn append<'a>(&'a mut self, record: &'a Record) -> BoxFuture<'a, Result<(), BoxError>> {

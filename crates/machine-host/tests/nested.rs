@@ -282,8 +282,12 @@ async fn c_h04_s85_a_child_in_the_background_is_left_and_listed_until_its_parent
 struct Slow(MemoryJournal);
 
 impl Journal for Slow {
-    fn load(&mut self, reach: machine_host::Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
-        Journal::load(&mut self.0, reach)
+    fn open(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        Journal::open(&mut self.0)
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        Journal::read(&mut self.0)
     }
 
     fn append<'a>(&'a mut self, record: &'a Record) -> BoxFuture<'a, Result<(), BoxError>> {

@@ -4,7 +4,7 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Say, Script, echo, texts};
+use common::{Say, Script, quick, texts};
 use machine_core::ask::{Answer, Executed};
 use machine_core::input::{Command, Input, Submit};
 use machine_core::message::text_content;
@@ -39,12 +39,11 @@ fn hide(input: &mut Input) {
 #[tokio::test(start_paused = true)]
 async fn c_j11_what_is_sealed_is_what_is_written_and_what_is_handled() {
     let journal = common::journal();
-    let secret = format!(r#"{{"text": "it is {SECRET}"}}"#);
-    let script =
-        Script::of([Say::Calls(vec![("echo", Box::leak(secret.into_boxed_str()))]), Say::Text("I see.")]);
+    let script = Script::of([Say::Calls(vec![("whisper", "{}")]), Say::Text("I see.")]);
     let builder = |script: Script| -> AgentBuilder {
         let system = format!("The password is {SECRET}.");
-        Agent::builder().system(system).model(script).tool(echo()).seal(hide).journal(journal.clone())
+        let whisper = quick("whisper", |_, cx| Box::pin(async move { cx.text(format!("it is {SECRET}")) }));
+        Agent::builder().system(system).model(script).tool(whisper).seal(hide).journal(journal.clone())
     };
     let agent = builder(script.clone()).open().await.unwrap();
     agent.prompt(format!("my password is {SECRET}")).await.unwrap();
@@ -58,12 +57,10 @@ async fn c_j11_what_is_sealed_is_what_is_written_and_what_is_handled() {
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
 
     let records = journal.lock().unwrap().records().to_vec();
-    // What the model itself said of it is the model's to say.
-    let of_others = records.iter().filter(|record| !record.to_json().unwrap().contains("args"));
-    assert!(of_others.clone().count() > 5);
-    for record in of_others {
+    assert!(records.iter().any(|record| record.point().is_some()));
+    for record in &records {
         let json = record.to_json().unwrap();
-        assert!(!json.contains(SECRET) || json.contains("tool_call"), "{json}");
+        assert!(!json.contains(SECRET), "{json}");
     }
     replay(&records, &mut |_, _| {}).unwrap();
     let agent = builder(Script::default()).open().await.unwrap();

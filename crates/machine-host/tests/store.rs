@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::{Say, Script, echo, results};
 use machine_core::event::EndReason;
 use machine_core::outcome::Outcome;
-use machine_host::{Agent, AgentBuilder, FileJournal, Fleet, Journal, OpenError, Reach, Store};
+use machine_host::{Agent, AgentBuilder, FileJournal, Fleet, Journal, OpenError, Store};
 use machine_journal::{Record, Writer};
 
 fn builder(script: Script) -> AgentBuilder {
@@ -106,7 +106,7 @@ async fn c_h06_a_thousand_sessions_need_few_descriptors() {
     let sessions = (0..1_000).map(|n| {
         let (mut journal, header) = (store.journal(format!("s{n}")), header.clone());
         tokio::spawn(async move {
-            assert_eq!(journal.load(Reach::All).await.unwrap(), []);
+            assert_eq!(journal.open().await.unwrap(), []);
             journal.append(&header).await.unwrap();
             journal.sync().await.unwrap();
             journal.append(&act(0)).await.unwrap();
@@ -122,7 +122,7 @@ async fn c_h06_a_thousand_sessions_need_few_descriptors() {
     assert_eq!(store.names().await.unwrap().len(), 1_000);
     drop(open);
     for n in 0..1_000 {
-        let found = store.journal(format!("s{n}")).load(Reach::All).await.unwrap();
+        let found = store.journal(format!("s{n}")).open().await.unwrap();
         assert_eq!(found, [header.clone(), act(0)]);
     }
     store.close().await.unwrap();

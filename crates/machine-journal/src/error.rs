@@ -7,7 +7,8 @@ use machine_core::input::Refused;
 use crate::point::PointError;
 use crate::record::Left;
 
-/// Why records are no session that can be opened (J04, J06). `record` counts them from 0.
+/// Why records are no session that can be opened (J04, J06). `record` counts them from 0. The way out is a copy of the
+/// records from before they were changed; what leads up to the named record may still be replayed and forked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// The first record is no header.
@@ -20,7 +21,9 @@ pub enum ReplayError {
         record: usize,
     },
     /// A later version wrote it.
-    #[error("record 0: the session has schema {found}; this version reads up to {known}")]
+    #[error(
+        "record 0: the session has schema {found}, this version reads up to {known}: open it with the version that wrote it, or a later one"
+    )]
     Schema {
         /// The session's.
         found: u32,

@@ -11,7 +11,7 @@
 //! | `deltas` | pieces of a stream that are written as one record |
 //! | [`writer`] | makes the records, in order and numbered |
 //! | [`memory`] | a journal in memory that can crash |
-//! | [`mod@replay`] | records are handled once more, and compared |
+//! | `replay` | records are handled once more, and compared |
 //! | [`open`] | a session again: from its last point, or from a point on; its events; without its past |
 //! | [`error`] | why records are no session |
 //!
@@ -27,13 +27,14 @@ pub mod memory;
 pub mod open;
 pub mod point;
 pub mod record;
-pub mod replay;
+mod replay;
 pub mod writer;
 
 pub use error::ReplayError;
 pub use memory::MemoryJournal;
-pub use open::{Reopened, begin, events, oldest_event, reopen, replay, without_past};
+pub use open::{
+    Closing, Maintaining, Reopened, Start, begin, events, oldest_event, reopen, replay, without_past,
+};
 pub use point::{Point, PointError};
 pub use record::{Left, Record, SCHEMA, SEMANTICS};
-pub use replay::Replay;
 pub use writer::Writer;

@@ -1,9 +1,7 @@
 //! Where opening may begin: the session at one place of its record (J02, J05).
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use machine_adapter::{AdvanceError, Carry, Change, Engine};
-use machine_core::config::Config;
 use machine_core::digest::Digest;
 use machine_core::event::Event;
 use serde::{Deserialize, Serialize};
@@ -21,9 +19,6 @@ pub struct Point {
     pub semantics: u32,
     /// How many durable events there were (E01).
     pub events: u64,
-    /// The newest configuration, if it is another than at the last point.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub config: Option<Arc<Config>>,
     /// In this order, since the last point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
@@ -51,12 +46,11 @@ pub enum PointError {
 
 impl Point {
     /// The first point of a record that begins with this engine: everything is new. None while maintenance runs.
-    pub fn first(engine: &Engine, n: u64, events: u64) -> Option<Self> {
+    pub(crate) fn first(engine: &Engine, n: u64, events: u64) -> Option<Self> {
         Some(Self {
             n,
             semantics: SEMANTICS,
             events,
-            config: None,
             changes: engine.changes(),
             digest: engine.history().digest(),
             carry: engine.carry()?,
@@ -64,10 +58,10 @@ impl Point {
     }
 
     /// Takes an engine from the last point to this one.
-    pub fn fold(&self, engine: &mut Engine) -> Result<(), PointError> {
-        engine.advance(self.config.clone(), &self.changes, self.carry.clone())?;
+    pub(crate) fn fold(&self, engine: Engine) -> Result<Engine, PointError> {
+        let engine = engine.advance(&self.changes, self.carry.clone())?;
         let (found, expected) = (engine.history().digest(), self.digest);
-        if found == expected { Ok(()) } else { Err(PointError::Digest { found, expected }) }
+        if found == expected { Ok(engine) } else { Err(PointError::Digest { found, expected }) }
     }
 
     /// What two points of one place differ in, as far as they do.
@@ -76,8 +70,8 @@ impl Point {
             ("inputs", self.n == other.n),
             ("rules", self.semantics == other.semantics),
             ("durable events", self.events == other.events),
-            ("configuration", self.config == other.config),
-            ("history", self.digest == other.digest && self.changes == other.changes),
+            ("history", self.digest == other.digest),
+            ("changes", self.changes == other.changes),
             ("states", self.carry == other.carry),
         ];
         same.into_iter().find(|(_, same)| !same).map(|(what, _)| what)

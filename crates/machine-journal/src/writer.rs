@@ -4,9 +4,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use machine_adapter::{Change, Engine, Out};
-use machine_core::ask::Subject;
+use machine_core::ask::{Piece, Subject};
 use machine_core::config::Config;
-use machine_core::ids::AskId;
+use machine_core::event::Event;
 use machine_core::input::Input;
 
 use crate::deltas::{Deltas, Joined};
@@ -15,12 +15,10 @@ use crate::record::{Left, Record, SCHEMA, SEMANTICS};
 
 /// Where a journal goes on. Around each input: [`Writer::input`], then the engine handles it, then
 /// [`Writer::handled`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writer {
     inputs: u64,
     events: u64,
-    /// The newest configuration at the last point.
-    config: Arc<Config>,
     /// Since the last point.
     changes: Vec<Change>,
     /// A point is to be written.
@@ -29,9 +27,27 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Of a session that begins with this configuration.
-    pub fn new(config: Arc<Config>) -> Self {
-        Self { inputs: 0, events: 0, config, changes: Vec::new(), due: false, deltas: Deltas::default() }
+    /// Of a new session.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether an input is written at all. What fits no open ask changes nothing, progress is for people only, and a fault
+    /// says that nothing can be written (J02).
+    pub fn writes(engine: &Engine, input: &Input) -> bool {
+        match input {
+            Input::Command(_) | Input::Recovered { .. } => true,
+            Input::Piece { piece: Piece::Progress(_), .. } | Input::Fault { .. } => false,
+            Input::Piece { ask, .. } | Input::Answer { ask, .. } | Input::Lost { ask } => {
+                engine.ask(*ask).is_some()
+            }
+        }
+    }
+
+    /// Whether what was handled must be durable before anybody hears of it: acts, durable events, an acceptance (J02). Deltas
+    /// and progress need not be; what is lost with them is said again.
+    pub fn owes_durability(out: &Out, acknowledges: bool) -> bool {
+        acknowledges || !out.acts.is_empty() || out.events.iter().any(Event::is_durable)
     }
 
     /// The first record of a session.
@@ -97,9 +113,6 @@ impl Writer {
     pub(crate) fn passed(&mut self, point: &Point) {
         (self.inputs, self.events, self.due) = (point.n, point.events, false);
         self.changes.clear();
-        if let Some(config) = &point.config {
-            self.config = config.clone();
-        }
     }
 
     /// Takes note of what happened.
@@ -117,31 +130,26 @@ impl Writer {
         Record::In { n, at, about, input }
     }
 
+    fn acts(&self, out: &Out) -> Option<Record> {
+        let n = self.inputs.checked_sub(1)?;
+        Some(Record::Act { n, asks: Self::leaving(out)? })
+    }
+
     /// The acts that are about to leave, if any.
-    pub(crate) fn acts(&self, out: &Out) -> Option<Record> {
-        let n = self.inputs.checked_sub(1).filter(|_| !out.acts.is_empty())?;
-        let asks = out.acts.iter().map(|act| Left { ask: act.id, about: act.question.subject() }).collect();
-        Some(Record::Act { n, asks })
+    pub(crate) fn leaving(out: &Out) -> Option<Arc<[Left]>> {
+        let left = out.acts.iter().map(|act| Left { ask: act.id, about: act.question.subject() });
+        (!out.acts.is_empty()).then(|| left.collect())
     }
 
     /// The point that is due here, if one is. While maintenance runs it has to wait.
     pub(crate) fn point(&self, engine: &Engine) -> Option<Point> {
         let carry = if self.due { engine.carry()? } else { return None };
-        let config = (self.config != *engine.config()).then(|| engine.config().clone());
         let (n, events, digest) = (self.inputs, self.events, engine.history().digest());
-        Some(Point { n, semantics: SEMANTICS, events, config, changes: self.changes.clone(), digest, carry })
+        Some(Point { n, semantics: SEMANTICS, events, changes: self.changes.clone(), digest, carry })
     }
 }
 
-/// The ask that an input belongs to.
-pub(crate) fn ask_of(input: &Input) -> Option<AskId> {
-    match input {
-        Input::Answer { ask, .. } | Input::Piece { ask, .. } | Input::Lost { ask } => Some(*ask),
-        Input::Command(_) | Input::Recovered { .. } | Input::Fault { .. } => None,
-    }
-}
-
-/// What was asked there.
+/// What was asked of whoever gives this input.
 pub(crate) fn about(engine: &Engine, input: &Input) -> Option<Subject> {
-    engine.ask(ask_of(input)?).map(|open| open.ask.question.subject())
+    engine.ask(input.ask()?).map(|open| open.ask.question.subject())
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use machine_adapter::trace::Transition;
 use machine_adapter::{Engine, Order, Out};
-use machine_core::ask::{Answer, Ask, HookError, HookFailure, Piece, Question, Subject, Timer, Withdrawal};
+use machine_core::ask::{Answer, Ask, HookError, HookFailure, Question, Subject, Timer, Withdrawal};
 use machine_core::config::{Config, ConfigError};
 use machine_core::event::{Event, TurnEnd};
 use machine_core::ids::AskId;
@@ -159,9 +159,9 @@ impl<H: Host> Sim<H> {
         let config = Arc::new(config);
         let engine = Engine::new(1, config.clone())?;
         let mut journal = MemoryJournal::new();
-        journal.append(Writer::header(1, config.clone()));
+        journal.append(Writer::header(1, config));
         journal.sync();
-        Ok(Self::of((engine, Writer::new(config)), journal, host))
+        Ok(Self::of((engine, Writer::new()), journal, host))
     }
 
     fn of((engine, writer): (Engine, Writer), journal: MemoryJournal, host: H) -> Self {
@@ -300,7 +300,7 @@ impl<H: Host> Sim<H> {
         };
         // A fault says that the journal cannot be written; then nothing is, any more (J02, J10).
         self.broken |= matches!(input, Input::Fault { .. });
-        let written = !self.broken && is_written(&self.engine, &input);
+        let written = !self.broken && Writer::writes(&self.engine, &input);
         let mut records = Vec::new();
         if written {
             self.writer.input(&self.engine, self.now, &input, &mut records);
@@ -317,7 +317,8 @@ impl<H: Host> Sim<H> {
             self.writer.handled(&self.engine, &self.out, &mut records);
         }
         records.into_iter().for_each(|record| self.journal.append(record));
-        if self.owes_durability(&input) {
+        let acknowledges = matches!(input, Input::Command(_));
+        if !self.broken && Writer::owes_durability(&self.out, acknowledges) {
             if self.fate == Fate::DiesUnsaved {
                 self.fate = Fate::Dead;
                 self.out.events.clear();
@@ -357,17 +358,6 @@ impl<H: Host> Sim<H> {
         self.writer.flush(&mut records);
         records.into_iter().for_each(|record| self.journal.append(record));
         self.journal.sync();
-    }
-
-    /// As in a real host: pieces of a stream are made durable with what comes next, so a crash loses them.
-    fn owes_durability(&self, input: &Input) -> bool {
-        let Out { acts, events, .. } = &self.out;
-        match input {
-            // It says that the journal cannot be written (J02).
-            Input::Fault { .. } => false,
-            Input::Command(_) => true,
-            _ => !acts.is_empty() || events.iter().any(Event::is_durable),
-        }
     }
 
     fn keep(&mut self, line: impl FnOnce() -> Traced) {
@@ -441,17 +431,6 @@ impl<H: Host> Sim<H> {
         for Later { after, input } in later {
             let phase = self.host.phase(if after == 0 { Due::AtOnce } else { Due::Later });
             self.arrange_in(self.now.saturating_add(after), phase, input);
-        }
-    }
-}
-
-/// What fits no open ask changes nothing, progress is for people only, and a fault cannot be written (J02).
-fn is_written(engine: &Engine, input: &Input) -> bool {
-    match input {
-        Input::Command(_) | Input::Recovered { .. } => true,
-        Input::Piece { piece: Piece::Progress(_), .. } | Input::Fault { .. } => false,
-        Input::Piece { ask, .. } | Input::Answer { ask, .. } | Input::Lost { ask } => {
-            engine.ask(*ask).is_some()
         }
     }
 }

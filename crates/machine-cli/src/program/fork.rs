@@ -17,8 +17,8 @@ pub fn fork(args: &args::Fork) -> Result<ExitCode, Usage> {
     let wrong = |why: String| Usage::Record { path: args.file.clone(), why };
     let branch = args.branch.unwrap_or_else(drawn);
     let fork = parent.fork(branch, args.at).map_err(|error| wrong(format!("--at {}: {error}", args.at)))?;
-    let (records, _) = begin(&fork, 0, 0).ok_or_else(|| wrong("maintenance runs".into()))?;
-    FileJournal::create(&args.out, &records).map_err(|error| Usage::Open(error.to_string()))?;
+    let start = begin(&fork, 0).map_err(|error| wrong(error.to_string()))?;
+    FileJournal::create(&args.out, &start.records).map_err(|error| Usage::Open(error.to_string()))?;
     let (entries, out) = (fork.history().len(), args.out.display());
     if entries != args.at {
         tell(&format!("entry {} is within a batch of calls: the fork begins after the batch", args.at));

@@ -8,7 +8,7 @@ use machine_adapter::view::View;
 use machine_core::digest::Digest;
 use machine_core::machine::Path;
 use machine_host::Recorded;
-use machine_journal::{Record, Reopened, SEMANTICS, reopen, replay as compared};
+use machine_journal::{Closing, Record, Reopened, SEMANTICS, reopen, replay as compared};
 use serde::Serialize;
 
 use crate::program::args;
@@ -47,14 +47,14 @@ pub fn replay(args: &args::Replay) -> Result<ExitCode, Usage> {
             return Ok(exit::ENDED_EARLY.into());
         }
     };
-    let others = if args.verify { under_other_rules(&records) } else { 0 };
-    if others > 0 {
+    let others = reopened.not_compared;
+    if args.verify && others > 0 {
         tell(&format!(
             "{others} records were written under other rules than {SEMANTICS} and were not compared"
         ));
     }
     if !reopened.passed_over.is_empty() {
-        tell(&format!("records {:?} fit nothing under today's rules", reopened.passed_over));
+        tell(&format!("inputs {:?} fit nothing under today's rules", reopened.passed_over));
     }
     let shown = shown(&records, &reopened, args.verify && others == 0);
     let text = match () {
@@ -73,7 +73,8 @@ pub fn replay(args: &args::Replay) -> Result<ExitCode, Usage> {
 }
 
 fn shown(records: &[Record], reopened: &Reopened, verified: bool) -> Shown {
-    let Reopened { engine, recovered, writer, .. } = reopened;
+    let Reopened { engine, closing, writer, .. } = reopened;
+    let is_closed = engine.agent().state().leaf() == "Closed";
     Shown {
         record: records.len() - 1,
         inputs: writer.inputs(),
@@ -81,24 +82,9 @@ fn shown(records: &[Record], reopened: &Reopened, verified: bool) -> Shown {
         entries: engine.history().len(),
         digest: engine.history().digest(),
         verified,
-        open: recovered.is_some() && engine.agent().state().leaf() != "Closed",
+        open: matches!(closing, Closing::Recovered(_)) && !is_closed,
         state: engine.state(),
     }
-}
-
-/// Records before the first one whose rules are today's.
-fn under_other_rules(records: &[Record]) -> usize {
-    let rules = |record: &Record| match record {
-        Record::Header { semantics, .. } => Some(*semantics),
-        Record::Point(point) => Some(point.semantics),
-        Record::In { .. } | Record::Act { .. } => None,
-    };
-    let mut now = 0;
-    let others = records.iter().filter(|record| {
-        now = rules(record).unwrap_or(now);
-        now != SEMANTICS
-    });
-    others.count()
 }
 
 fn in_words(shown: &Shown, engine: &Engine) -> String {

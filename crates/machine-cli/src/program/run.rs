@@ -7,7 +7,7 @@ use std::time::Duration;
 use machine_adapter::asks::Open;
 use machine_core::ask::Question;
 use machine_core::ids::CallId;
-use machine_host::{Agent, Events, FileJournal};
+use machine_host::{Agent, Events, FileJournal, TornEnd};
 
 use crate::program::approvals::{Approver, Questions};
 use crate::program::args::{Approve, Run};
@@ -76,8 +76,8 @@ pub struct Opened {
 }
 
 /// Says what was found in the journal.
-async fn greet(agent: &Agent, journal: &FileJournal) {
-    if let Some(torn) = journal.torn() {
+async fn greet(agent: &Agent, torn: &TornEnd) {
+    if let Some(torn) = torn.get() {
         tell(&format!(
             "the journal ends in the middle of line {}; {} bytes are dropped",
             torn.line, torn.bytes
@@ -118,13 +118,14 @@ async fn open(
     let decide = approver.clone();
     let mut builder = builder.approve(move |question| decide.clone().decide(question));
     let journal = args.journal.as_ref().map(FileJournal::at);
-    if let Some(journal) = journal.clone() {
+    let torn = journal.as_ref().map(FileJournal::torn);
+    if let Some(journal) = journal {
         builder = builder.journal(journal);
     }
     let opened = builder.open_watched().await;
     let (agent, events) = opened.map_err(|error| Usage::Open(error.to_string()))?;
-    if let Some(journal) = journal {
-        greet(&agent, &journal).await;
+    if let Some(torn) = torn {
+        greet(&agent, &torn).await;
     }
     let asked = asked(&agent).await;
     Ok(Opened { agent, events, approver, questions, asked })

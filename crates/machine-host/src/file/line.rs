@@ -11,12 +11,6 @@ pub(crate) const MOST: usize = 1 << 20;
 
 const HEAD: usize = r#"{"crc":"00000000","#.len();
 
-#[derive(Deserialize)]
-struct Envelope {
-    synced: u64,
-    record: Record,
-}
-
 /// Adds a line. `last`: the checksum of the line before, then of this one; 0 before the first.
 pub(crate) fn encode(
     record: &Record,
@@ -24,7 +18,7 @@ pub(crate) fn encode(
     last: &mut u32,
     to: &mut Vec<u8>,
 ) -> Result<(), FileError> {
-    let json = record.to_json().map_err(|error| FileError::Broken(error.to_string()))?;
+    let json = record.to_json().map_err(|error| FileError::NoText(error.to_string()))?;
     if json.len() > MOST && matches!(record, Record::In { .. }) {
         return Err(FileError::TooLarge { bytes: json.len(), most: MOST });
     }
@@ -49,6 +43,38 @@ pub(crate) fn stated(line: &[u8]) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
+/// The checksum that a line should have after this last one.
+pub(crate) fn due(line: &[u8], last: u32) -> Option<u32> {
+    line.get(HEAD..).map(|rest| checksum(last, rest))
+}
+
+/// How far the file was durable, as a checked line says.
+pub(crate) fn synced(rest: &[u8]) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Mark {
+        synced: u64,
+    }
+    serde_json::from_slice(&[b"{", rest].concat()).ok().map(|Mark { synced }| synced)
+}
+
+/// With what every line begins.
+pub(crate) const BEGINS: &[u8] = br#"{"crc":""#;
+
+/// Whether these bytes are the beginning of a journal, however little of it is there, or its first block was lost.
+pub(crate) fn may_begin(bytes: &[u8]) -> bool {
+    const FIRST: &[u8] = br#""synced":0,"record":{"header":{"#;
+    let first = &bytes[..bytes.len().min(HEAD + FIRST.len())];
+    if first.iter().all(|byte| *byte == 0) {
+        return true;
+    }
+    let same = |bytes: &[u8], expected: &[u8]| bytes.iter().zip(expected).all(|(a, b)| a == b);
+    let (head, tail) = first.split_at(first.len().min(HEAD));
+    let (begins, digits) = head.split_at(head.len().min(BEGINS.len()));
+    let (digits, ends) = digits.split_at(digits.len().min(8));
+    let is_head = same(begins, BEGINS) && digits.iter().all(u8::is_ascii_hexdigit) && same(ends, b"\",");
+    is_head && same(tail, FIRST)
+}
+
 fn checksum(last: u32, rest: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&last.to_le_bytes());
@@ -68,8 +94,11 @@ pub(crate) fn is_point(rest: &[u8]) -> bool {
 }
 
 /// Reads what a checked line says. An error: it was written by a later version.
-pub(crate) fn read(rest: &[u8]) -> Result<(u64, Record), serde_json::Error> {
+pub(crate) fn read(rest: &[u8]) -> Result<Record, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        record: Record,
+    }
     // What was checked is text that we wrote; only its meaning may be new.
-    let Envelope { synced, record } = serde_json::from_slice(&[b"{", rest].concat())?;
-    Ok((synced, record))
+    serde_json::from_slice(&[b"{", rest].concat()).map(|Envelope { record }| record)
 }

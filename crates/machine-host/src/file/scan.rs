@@ -3,14 +3,23 @@ use std::path::Path;
 
 use machine_journal::Record;
 
-use crate::file::line::{checked, is_point, read, stated};
+use crate::file::line::{BEGINS, checked, due, is_point, may_begin, read, stated, synced};
 use crate::file::{FileError, Torn};
-use crate::journal::Reach;
+
+/// Which records are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// What opening needs: the header, every point, and what comes after the last point.
+    Opening,
+    All,
+}
 
 /// What a file says.
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub(crate) records: Vec<Record>,
+    /// Whether there are lines between the header and the last point.
+    pub(crate) has_past: bool,
     /// Its sound lines, whether or not they were read.
     pub(crate) lines: u64,
     /// The checksum of the last of them.
@@ -40,13 +49,18 @@ pub(crate) fn scan(path: &Path, bytes: &[u8], reach: Reach) -> Result<Scan, File
     }
     let lines = sound.len() as u64;
     let torn = (end < bytes.len()).then_some(Torn { line: lines + 1, bytes: (bytes.len() - end) as u64 });
-    if let Some(Torn { line, .. }) = torn
-        && was_durable(line, &bytes[end..])
-    {
-        return Err(FileError::Damaged { path: path.to_owned(), line, offset: end as u64 });
+    if let Some(Torn { line, .. }) = torn {
+        let path = path.to_owned();
+        if was_durable(line, &bytes[end..], last) {
+            return Err(FileError::Damaged { path, line, offset: end as u64 });
+        }
+        if line == 1 && !may_begin(bytes) {
+            return Err(FileError::NotAJournal { path });
+        }
     }
+    let has_past = sound.iter().rposition(|line| line.is_point).is_some_and(|last| last > 1);
     let records = needed(&sound, reach).map(|line| {
-        let record = read(sound[line].rest).map(|(_, record)| record);
+        let record = read(sound[line].rest);
         let unknown = |error: serde_json::Error| FileError::Unknown {
             path: path.to_owned(),
             line: line as u64 + 1,
@@ -54,7 +68,7 @@ pub(crate) fn scan(path: &Path, bytes: &[u8], reach: Reach) -> Result<Scan, File
         };
         record.map_err(unknown)
     });
-    Ok(Scan { records: records.collect::<Result<_, _>>()?, lines, last, end: end as u64, torn })
+    Ok(Scan { records: records.collect::<Result<_, _>>()?, has_past, lines, last, end: end as u64, torn })
 }
 
 /// Which lines are read: all; or the first, every point, and what comes after the last point.
@@ -66,10 +80,22 @@ fn needed(sound: &[Sound<'_>], reach: Reach) -> impl Iterator<Item = usize> {
     sound.iter().enumerate().filter(move |(line, sound)| wanted(*line, sound.is_point)).map(|(line, _)| line)
 }
 
-/// Whether a later line says that this one (from 1) was durable. A later line is sound if it follows the one before it,
-/// whatever became of that.
-fn was_durable(number: u64, rest: &[u8]) -> bool {
-    let lines: Vec<&[u8]> = rest.split(|byte| *byte == b'\n').collect();
-    let later = lines.windows(2).filter_map(|pair| checked(pair[1], stated(pair[0])?));
-    later.into_iter().any(|(_, rest)| read(rest).is_ok_and(|(synced, _)| synced >= number))
+/// Whether a line after this one (from 1) says that it was durable. `last`: the checksum of the line before it. A later line
+/// is sound if it follows the one before it: as that one says, or as it should say if only what it says is damaged. Lines
+/// are found by how they begin: the end of one may be damaged, too.
+fn was_durable(number: u64, rest: &[u8], last: u32) -> bool {
+    let begins = rest.windows(BEGINS.len()).enumerate().skip(1).filter(|(_, window)| *window == BEGINS);
+    let mut starts: Vec<usize> = std::iter::once(0).chain(begins.map(|(at, _)| at)).collect();
+    starts.push(rest.len() + 1);
+    // The last has its line's end, or it was cut before.
+    let rest = rest.strip_suffix(b"\n").unwrap_or(rest);
+    let line = |pair: &[usize]| &rest[pair[0]..(pair[1] - 1).min(rest.len())];
+    let lines: Vec<&[u8]> = starts.windows(2).map(line).collect();
+    let mut before = vec![due(lines[0], last)];
+    before.extend(lines.iter().map(|line| stated(line)));
+    let later = lines.iter().enumerate().skip(1).filter_map(|(n, line)| {
+        let possible = [if n == 1 { before[0] } else { None }, before[n]];
+        possible.into_iter().flatten().find_map(|before| checked(line, before))
+    });
+    later.into_iter().any(|(_, rest)| synced(rest).is_some_and(|synced| synced >= number))
 }

@@ -11,10 +11,13 @@ use machine_adapter::Request;
 use machine_core::ask::{Approval, By, Cause, Plan};
 use machine_core::config::ToolSpec;
 use machine_core::ids::CallId;
+use machine_core::input::Command;
 use machine_core::outcome::ToolResult;
 use machine_core::response::{Finish, Finished, ModelError};
-use machine_journal::{Record, reopen};
+use machine_journal::{Record, Writer, reopen};
 
+use super::line::encode;
+use super::scan::{Reach, Scan, scan};
 use super::*;
 use crate::{Agent, AgentBuilder, BoxFuture as Boxed, ModelOut, Say, Tool, ToolCx, ToolError};
 
@@ -168,29 +171,30 @@ fn c_j03_cut_at_every_byte_it_opens_with_all_that_was_whole() {
 fn c_j04_damage_to_what_was_durable_is_loud_and_the_rest_is_a_torn_end() {
     let (dir, path, bytes) = bytes();
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    let (mut loud, mut torn) = (0, 0);
-    for damaged in 0..lines.len() {
-        let mut copy: Vec<Vec<u8>> = lines.iter().map(|line| line.to_vec()).collect();
-        let middle = copy[damaged].len() / 2;
-        copy[damaged][middle] = 0;
-        let text = copy.concat();
-        let durable =
-            promised(&lines[damaged + 1..].iter().map(|line| line.trim_ascii_end()).collect::<Vec<_>>());
-        match scan(&path, &text, Reach::All) {
-            Err(FileError::Damaged { line, .. }) => {
-                assert_eq!(line, damaged as u64 + 1);
-                assert!(durable >= line, "line {line} was promised to nobody");
-                loud += 1;
+    let (mut loud, mut torn, mut begins) = (0, 0, 0);
+    for (n, line) in lines.iter().enumerate() {
+        let durable = promised(&lines[n + 1..]) > n as u64;
+        // Every byte counts: the checksum, what it is over, the end of the line.
+        let (head, tail) = (0..40.min(line.len()), line.len().saturating_sub(10)..line.len());
+        for at in head.chain(40..line.len() / 2).step_by(3).chain(tail) {
+            let mut text = bytes.clone();
+            text[begins + at] ^= 0x15;
+            match scan(&path, &text, Reach::Opening) {
+                Err(FileError::Damaged { line, .. }) => {
+                    assert!(durable && line == n as u64 + 1, "line {line} was promised to nobody");
+                    loud += 1;
+                }
+                Ok(Scan { lines, torn: Some(_), .. }) => {
+                    assert!(!durable, "byte {at} of line {} was durable", n + 1);
+                    assert_eq!(lines, n as u64);
+                    torn += 1;
+                }
+                other => unreachable!("line {}, byte {at}: {other:?}", n + 1),
             }
-            Ok(Scan { records, torn: Some(_), .. }) => {
-                assert_eq!(records.len(), damaged);
-                assert!(durable <= damaged as u64, "line {} was durable", damaged + 1);
-                torn += 1;
-            }
-            other => unreachable!("{other:?}"),
         }
+        begins += line.len();
     }
-    assert!(loud > 20 && torn > 0, "{loud} {torn}");
+    assert!(loud > 1_000 && torn > 100, "{loud} {torn}");
     // Loud means: refused, and the file is as it was.
     let copy = dir.path().join("damaged.jsonl");
     let mut text = bytes.clone();
@@ -200,6 +204,53 @@ fn c_j04_damage_to_what_was_durable_is_loud_and_the_rest_is_a_torn_end() {
     let error = runtime.block_on(builder(&copy, &Arc::default()).open()).map(drop).unwrap_err().to_string();
     assert!(error.contains("line 1 (byte 0) is damaged"), "{error}");
     assert_eq!(std::fs::read(&copy).unwrap(), text);
+}
+
+/// The smallest session: its header is durable, and only one line after it says so.
+#[test]
+fn c_j04_a_header_whose_checksum_is_damaged_is_no_torn_end() {
+    let config = Arc::default();
+    let records =
+        [Writer::header(1, config), Record::In { n: 0, at: 1, about: None, input: Command::Pause.into() }];
+    let (mut text, mut last) = (Vec::new(), 0);
+    for (lines, record) in (0..).zip(&records) {
+        encode(record, lines, &mut last, &mut text).unwrap();
+    }
+    let end = text.iter().position(|byte| *byte == b'\n').unwrap();
+    for at in [0, 3, 8, 12, 20, end / 2, end - 1, end] {
+        let mut damaged = text.clone();
+        damaged[at] ^= 1;
+        let error = scan(Path::new("x"), &damaged, Reach::Opening).map(drop).unwrap_err();
+        assert!(matches!(error, FileError::Damaged { line: 1, .. }), "byte {at}: {error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_journal_is_refused_and_left_alone() {
+    let dir = directory();
+    for (n, text) in
+        ["my notes\n", "{\"crc\":\"no\"}\n", "{\"a\": 1}\n{\"b\": 2}\n", "x", " "].iter().enumerate()
+    {
+        let path = dir.path().join(format!("{n}.txt"));
+        std::fs::write(&path, text).unwrap();
+        let error =
+            paused().block_on(builder(&path, &Ran::default()).open()).map(drop).unwrap_err().to_string();
+        assert!(error.contains("this is no journal"), "{text:?}: {error}");
+        assert_eq!(&std::fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+#[test]
+fn c_j09_a_journal_is_opened_once() {
+    let dir = directory();
+    let mut journal = FileJournal::at(dir.path().join("session.jsonl"));
+    paused().block_on(async {
+        journal.open().await.unwrap();
+        let error = journal.open().await.unwrap_err().to_string();
+        assert!(error.contains("is open in this agent"), "{error}");
+        assert_eq!(journal.read().await.unwrap(), [], "it goes on as it was");
+        journal.sync().await.unwrap();
+    });
 }
 
 #[test]
@@ -251,8 +302,7 @@ fn c_j11_the_file_is_its_owners_alone() {
 
 #[test]
 fn a_record_that_is_too_large_is_refused_and_says_what_to_do() {
-    let input =
-        machine_core::input::Command::Submit(machine_core::input::Submit::text("x", "y".repeat(line::MOST)));
+    let input = Command::Submit(machine_core::input::Submit::text("x", "y".repeat(line::MOST)));
     let error =
         encode(&Record::In { n: 0, at: 0, about: None, input: input.into() }, 0, &mut 0, &mut Vec::new())
             .unwrap_err();

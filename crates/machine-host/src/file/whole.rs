@@ -7,9 +7,8 @@ use machine_journal::{Record, without_past};
 
 use crate::disk::{beside, make_private, private, sync_name};
 use crate::file::line::encode;
-use crate::file::scan::{Scan, scan};
+use crate::file::scan::{Reach, Scan, scan};
 use crate::file::{FileError, FileJournal, Torn};
-use crate::journal::Reach;
 
 /// What a journal file has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,21 +42,18 @@ impl FileJournal {
 }
 
 /// Drops the records before the last point: the file is written anew beside the old one, and takes its place when it is
-/// durable. Gives the new file; none if there is nothing to drop.
-pub(crate) fn forget_past(path: &Path, records: &[Record]) -> Result<Option<File>, FileError> {
-    let Some(kept) = without_past(records).ok().filter(|kept| kept.len() < records.len()) else {
-        return Ok(None);
-    };
+/// durable. Gives the new file.
+pub(crate) fn write_without_past(path: &Path, records: &[Record]) -> Result<File, FileError> {
+    let kept = without_past(records).map_err(|error| FileError::io(path, io::Error::other(error)))?;
     let beside = beside(path, ".new");
-    let failed = |source| FileError::io(&beside, source);
-    // What a process left that died here is of no use to anybody.
     match std::fs::remove_file(&beside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        // What a process left that died here is of no use to anybody.
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(FileError::io(&beside, error)),
         _ => {}
     }
     FileJournal::create(&beside, &kept)?;
-    std::fs::rename(&beside, path).and_then(|()| sync_name(path)).map_err(failed)?;
-    private().open(path).map(Some).map_err(failed)
+    let renamed = std::fs::rename(&beside, path).and_then(|()| sync_name(path));
+    renamed.and_then(|()| private().open(path)).map_err(|source| FileError::io(path, source))
 }
 
 fn encoded(records: &[Record]) -> Result<Vec<u8>, FileError> {

@@ -8,9 +8,9 @@ use tokio::sync::oneshot;
 
 use crate::error::BoxError;
 use crate::file::line::encode;
-use crate::file::scan::{Scan, scan};
+use crate::file::scan::{Reach, Scan, scan};
 use crate::file::{BUFFER, FileError, Torn};
-use crate::journal::{Journal, Reach};
+use crate::journal::Journal;
 use crate::model::BoxFuture;
 use crate::store::error::StoreError;
 use crate::store::name::Name;
@@ -66,11 +66,16 @@ impl fmt::Debug for StoreJournal {
 }
 
 impl Journal for StoreJournal {
-    fn load(&mut self, reach: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
-        Box::pin(async move {
+    fn open(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        Box::pin(async { Ok(self.open_session().await?) })
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        Box::pin(async {
             self.usable()?;
-            let loaded = self.read(reach).await;
-            Ok(self.checked(loaded)?)
+            let written = self.write().await;
+            self.checked(written)?;
+            Ok(self.scan(Reach::All).await?.records)
         })
     }
 
@@ -106,23 +111,36 @@ impl StoreJournal {
         done
     }
 
-    async fn read(&mut self, reach: Reach) -> Result<Vec<Record>, StoreError> {
-        if self.open.is_some() {
-            self.write().await?;
-        } else {
-            let held = self.shared.hold(Name::new(&self.name)?)?;
-            // All that an earlier journal of this name gave away is to be in the file.
-            self.shared.barrier(held.name()).await?;
-            self.open = Some(Open::new(held));
+    async fn open_session(&mut self) -> Result<Vec<Record>, StoreError> {
+        if let Some(open) = &self.open {
+            let path = open.held.name().path(self.shared.directory());
+            return Err(FileError::Held { path, who: "this agent".into() }.into());
         }
+        let held = self.shared.hold(Name::new(&self.name)?)?;
+        // All that an earlier journal of this name gave away is to be in the file.
+        self.shared.barrier(held.name()).await?;
+        self.open = Some(Open::new(held));
+        let scanned = self.scan(Reach::Opening).await;
+        let Scan { records, lines, last, end, torn, .. } = match scanned {
+            Ok(scan) => scan,
+            Err(error) => {
+                self.open = None;
+                return Err(error);
+            }
+        };
         let open = self.opened()?;
-        let name = open.held.name().clone();
-        let scan = self.shared.blocking(move |shared| read(shared, &name, reach)).await?;
-        let open = self.opened()?;
-        (open.end, open.torn) = (scan.end, scan.torn.is_some());
-        (open.lines, open.last) = (scan.lines, scan.last);
-        open.synced = open.synced.min(open.lines);
-        Ok(scan.records)
+        (open.end, open.torn, open.lines, open.last) = (end, torn.is_some(), lines, last);
+        // It was made durable before it was read.
+        open.synced = lines;
+        if let Some(Torn { line, bytes }) = torn {
+            tracing::warn!(session = self.name, line, bytes, "the end of the journal is torn");
+        }
+        Ok(records)
+    }
+
+    async fn scan(&mut self, reach: Reach) -> Result<Scan, StoreError> {
+        let name = self.opened()?.held.name().clone();
+        self.shared.blocking(move |shared| read(shared, &name, reach)).await
     }
 
     async fn add(&mut self, record: &Record) -> Result<(), StoreError> {
@@ -145,7 +163,7 @@ impl StoreJournal {
     }
 
     fn opened(&mut self) -> Result<&mut Open, StoreError> {
-        self.open.as_mut().ok_or_else(|| FileError::Broken("the file was not read yet".into()).into())
+        self.open.as_mut().ok_or_else(|| FileError::NotOpen { path: self.name.clone().into() }.into())
     }
 }
 
@@ -176,16 +194,13 @@ impl Open {
     }
 }
 
-/// Reads a session's file, if it is there.
+/// Reads a session's file, if it is there. Another program may have written it, and what goes on from it relies on it.
 fn read(shared: &Shared, name: &Name, reach: Reach) -> Result<Scan, StoreError> {
     let path = name.path(shared.directory());
     let mut bytes = Vec::new();
-    let file = shared.session(name)?;
-    let read = file.map_or(Ok(0), |mut file| file.read_to_end(&mut bytes));
-    read.map_err(|source: io::Error| FileError::io(&path, source))?;
-    let scan = scan(&path, &bytes, reach)?;
-    if let Some(Torn { line, bytes }) = scan.torn {
-        tracing::warn!(path = %path.display(), line, bytes, "the end of the journal is torn");
+    if let Some(mut file) = shared.session(name)? {
+        let read = file.sync_data().and_then(|()| file.read_to_end(&mut bytes));
+        read.map_err(|source: io::Error| FileError::io(&path, source))?;
     }
-    Ok(scan)
+    Ok(scan(&path, &bytes, reach)?)
 }

@@ -5,7 +5,6 @@ mod faults;
 mod group;
 mod refused;
 
-use crate::Reach;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,7 +40,7 @@ async fn watched(
 /// A session that was loaded.
 async fn session(store: &Store, name: &str) -> StoreJournal {
     let mut journal = store.journal(name);
-    journal.load(Reach::All).await.unwrap();
+    journal.open().await.unwrap();
     journal
 }
 
@@ -57,7 +56,7 @@ async fn write(journal: &mut StoreJournal, records: &[Record]) -> Result<(), Box
 /// What a store in this directory says of a session.
 async fn read(directory: &Path, name: &str) -> Vec<Record> {
     let store = Store::open(directory).await.unwrap();
-    let found = store.journal(name).load(Reach::All).await.unwrap();
+    let found = store.journal(name).open().await.unwrap();
     store.close().await.unwrap();
     found
 }

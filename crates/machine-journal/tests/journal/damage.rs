@@ -105,7 +105,7 @@ fn c_j06_a_point_that_does_not_follow_names_its_record() {
     };
     differs(|point| point.events += 1, "durable events");
     differs(|point| point.n += 1, "inputs");
-    differs(|point| drop(point.changes.pop()), "history");
+    differs(|point| drop(point.changes.pop()), "changes");
     differs(|point| point.digest.0 += 1, "history");
 
     let mut elsewhere = good.clone();
@@ -133,13 +133,46 @@ fn c_j06_every_record_that_is_missing_doubled_or_swapped_is_seen() {
         }
         let mut missing = good.clone();
         missing.remove(at);
-        // A point that was torn off leaves a whole session; the next one has what it had.
-        let torn = matches!(good[at], Record::Point(_));
-        assert_eq!(replay(&missing, &mut |_, _| {}).is_err(), !torn || at + 1 < good.len(), "{at} missing");
+        assert!(replay(&missing, &mut |_, _| {}).is_err(), "{at} missing");
         let mut swapped = good.clone();
         swapped.swap(at, at + 1);
         assert!(replay(&swapped, &mut |_, _| {}).is_err(), "{at} swapped with the next");
     }
+}
+
+/// A process that died may have left no point where one was due.
+#[test]
+fn c_j06_a_last_point_that_was_torn_off_leaves_a_whole_session() {
+    let good = whole_session().journal.records().to_vec();
+    assert!(good.last().unwrap().point().is_some());
+    let torn = &good[..good.len() - 1];
+    assert_eq!(replay(torn, &mut |_, _| {}).unwrap().engine, replay(&good, &mut |_, _| {}).unwrap().engine);
+}
+
+#[test]
+fn c_j06_a_recovery_that_says_something_else_names_its_record() {
+    let mut session = Session::new();
+    session.prompt("a");
+    session.respond(&["x"]);
+    session.prepare(false);
+    let (session, _) = Session::open(session.journal.records());
+    let records = session.journal.records();
+    let at = position(records, |record| matches!(record, Record::In { input: Input::Recovered { .. }, .. }));
+    let nothing_ran = with(records, at, |record| {
+        let Record::In { input, .. } = record else { unreachable!() };
+        *input = Input::Recovered { ran: Arc::from([]) };
+    });
+    refused(&nothing_ran, |e| matches!(e, ReplayError::Recovered { .. }));
+}
+
+#[test]
+fn c_j06_an_input_that_is_never_written_names_its_record() {
+    let mut session = Session::new();
+    session.prompt("a");
+    let mut records = session.journal.records().to_vec();
+    let stray = Input::Lost { ask: AskId { branch: 7, serial: 99 } };
+    records.push(input(session.writer.inputs(), stray));
+    refused(&records, |e| matches!(e, ReplayError::NeverWritten { kind: "Lost", .. }));
 }
 
 #[test]

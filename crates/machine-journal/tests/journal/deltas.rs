@@ -20,6 +20,10 @@ fn c_j02_deltas_of_one_kind_are_one_record() {
     let stream = |event| Piece::Model(event);
     for word in ["The ", "answer ", "is "] {
         session.piece("Attempt", stream(ModelEvent::Text(word.into())));
+        // In the middle of a stream, too: when the last one came counts.
+        let mut records = session.journal.records().to_vec();
+        session.writer.clone().flush(&mut records);
+        assert_eq!(replay(&records, &mut |_, _| {}).unwrap().engine, session.engine);
     }
     session.piece("Attempt", stream(ModelEvent::Thinking { text: "hm".into(), signature: None }));
     session.piece("Attempt", stream(ModelEvent::Thinking { text: "m".into(), signature: None }));

@@ -36,6 +36,9 @@ fn eventful() -> Session {
     session.respond(&[]);
     session.feed(Command::Maintain.into());
     session.piece("Maintain", Piece::Edit(fold(1)));
+    // In the middle of maintenance: no point may be written here.
+    config.inbox.remembered_ids = 1;
+    session.feed(Command::Configure(Arc::new(config.clone())).into());
     session.piece("Maintain", Piece::Edit(fold(2)));
     session.feed(Command::Submit(Submit::text("c", "during")).into());
     session.answer("Maintain", Answer::Maintained);
@@ -77,17 +80,53 @@ fn size(point: &Point) -> usize {
 
 #[test]
 fn c_j02_there_is_a_point_at_each_turn_end_edit_recovery_and_close() {
-    let session = eventful();
-    let records = session.journal.records();
-    let due = |event: &&Event| {
-        matches!(event, Event::TurnEnded(_) | Event::Edited { .. } | Event::Configured | Event::Closed)
-    };
-    assert!(session.events.iter().filter(due).count() > 6);
-    assert!(points(records).len() >= 7, "{}", points(records).len());
-    let (session, closed) = Session::open(&records[..records.len() / 2]);
+    let (session, closed) = Session::open(eventful().journal.records());
     assert!(closed);
-    let last = session.journal.records().last();
-    assert!(matches!(last, Some(Record::Point(_))), "{last:?}");
+    let records = session.journal.records();
+    let mut seen = std::collections::BTreeSet::new();
+    for at in 0..records.len() {
+        let mut due = Vec::new();
+        if !matches!(records[at], Record::In { .. }) {
+            continue;
+        }
+        let before = replay(&records[..at], &mut |_, _| {}).unwrap().writer.events();
+        let mut n = 0;
+        replay(&records[..=at], &mut |_, event| {
+            let kind = match event {
+                Event::TurnEnded(_) => "turn",
+                Event::Edited { .. } => "edit",
+                Event::Recovered => "recovery",
+                Event::Closed => "close",
+                _ => "",
+            };
+            due.extend((n >= before && !kind.is_empty()).then_some(kind));
+            n += u64::from(event.is_durable());
+        })
+        .unwrap();
+        let mut after = records[at + 1..].iter().take_while(|record| !matches!(record, Record::In { .. }));
+        assert!(due.is_empty() || after.any(|record| record.point().is_some()), "record {at}: {due:?}");
+        seen.extend(due);
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+}
+
+/// However few ids are remembered, and whatever was remembered when.
+#[test]
+fn c_a10_receipts_are_those_of_the_run_however_few_are_remembered() {
+    for remembered_ids in 0..3 {
+        let mut config = Config::default();
+        config.inbox.remembered_ids = remembered_ids;
+        let mut session = Session::with(config.clone());
+        for n in 0..4 {
+            session.feed(Command::Inject(Note::text(format!("note {n}"), "to know")).into());
+            session.feed(Command::Remind(reminder(&format!("key {}", n % 2))).into());
+            session.prompt(&format!("prompt {n}"));
+            session.respond(&[]);
+            assert_eq!(reopen(session.journal.records()).unwrap().engine, session.engine, "{remembered_ids}");
+            let thin = without_past(session.journal.records()).unwrap();
+            assert_eq!(reopen(&thin).unwrap().engine, session.engine, "{remembered_ids}");
+        }
+    }
 }
 
 #[test]
@@ -99,7 +138,7 @@ fn c_j07_points_and_tail_equal_the_full_replay_after_every_record() {
             assert_eq!(reopen(&records[..cut]).unwrap(), full, "cut at {cut}");
             let thin = without_past(&records[..cut]).unwrap();
             let again = reopen(&thin).unwrap();
-            assert_eq!((&again.engine, &again.recovered), (&full.engine, &full.recovered), "cut at {cut}");
+            assert_eq!((&again.engine, &again.closing), (&full.engine, &full.closing), "cut at {cut}");
             assert_eq!(again.writer.inputs(), full.writer.inputs(), "cut at {cut}");
             assert_eq!(again.writer.events(), full.writer.events(), "cut at {cut}");
         }

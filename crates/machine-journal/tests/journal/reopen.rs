@@ -5,7 +5,7 @@ use machine_core::ask::{Answer, Plan, Prepared, Question};
 use machine_core::event::{EndReason, Event};
 use machine_core::input::{Command, Input};
 use machine_core::outcome::{Outcome, SkipCode};
-use machine_journal::{Record, reopen, replay};
+use machine_journal::{Closing, Record, reopen, replay};
 
 use crate::session::{Session, Until, ok, whole_session};
 
@@ -16,7 +16,7 @@ fn c_j01_a_replay_equals_the_run() {
     let reopened = replay(session.journal.records(), &mut |_, event| again.push(event.clone())).unwrap();
     assert_eq!(reopened.engine, session.engine);
     assert_eq!(again, session.events);
-    assert_eq!(reopened.recovered, None, "nothing was open");
+    assert_eq!(reopened.closing, Closing::AskAgain(vec![]), "nothing was open");
     assert_eq!(reopened.writer, session.writer);
     let durable = session.events.iter().filter(|event| event.is_durable()).count();
     assert_eq!(reopened.writer.events(), durable as u64);

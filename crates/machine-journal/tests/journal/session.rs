@@ -9,7 +9,7 @@ use machine_core::input::{Command, Input, Note, Submit};
 use machine_core::message::Message;
 use machine_core::outcome::{Outcome, ToolResult};
 use machine_core::response::{Finish, Finished, ModelEvent};
-use machine_journal::{MemoryJournal, Record, Writer, reopen};
+use machine_journal::{Closing, MemoryJournal, Record, Writer, reopen};
 
 pub struct Session {
     pub engine: Engine,
@@ -31,7 +31,7 @@ impl Session {
         journal.append(Writer::header(7, config.clone()));
         journal.sync();
         let engine = Engine::new(7, config.clone()).unwrap();
-        Self { engine, journal, writer: Writer::new(config), open: vec![], events: vec![], at: 0 }
+        Self { engine, journal, writer: Writer::new(), open: vec![], events: vec![], at: 0 }
     }
 
     /// Opens what is durable; gives whether something had to be closed.
@@ -42,11 +42,13 @@ impl Session {
         journal.sync();
         let (engine, writer) = (reopened.engine, reopened.writer);
         let mut session = Self { engine, journal, writer, open: vec![], events: vec![], at: 0 };
-        let closed = reopened.recovered.is_some();
-        let again = session.engine.outstanding().filter(|open| reopened.again.contains(&open.ask.id));
-        session.open = again.map(|open| open.ask.clone()).collect();
-        if let Some(recovered) = reopened.recovered {
-            session.feed(recovered);
+        let closed = matches!(reopened.closing, Closing::Recovered(_));
+        match reopened.closing {
+            Closing::Recovered(input) => session.feed(input),
+            Closing::AskAgain(again) => {
+                let asks = again.iter().filter_map(|ask| session.engine.ask(*ask));
+                session.open = asks.map(|open| open.ask.clone()).collect();
+            }
         }
         (session, closed)
     }

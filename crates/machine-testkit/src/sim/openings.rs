@@ -2,7 +2,7 @@
 use machine_adapter::{Engine, Order, RestoreError};
 use machine_core::ids::AskId;
 use machine_core::input::Input;
-use machine_journal::{MemoryJournal, Reopened, ReplayError, reopen};
+use machine_journal::{Closing, MemoryJournal, Reopened, ReplayError, reopen};
 
 use crate::sim::{Fate, Host, Sim};
 
@@ -12,9 +12,9 @@ impl<H: Host> Sim<H> {
     /// # Errors
     /// The journal is no session.
     pub fn open(journal: MemoryJournal, host: H) -> Result<Self, ReplayError> {
-        let Reopened { engine, recovered, again, writer, .. } = reopen(journal.records())?;
+        let Reopened { engine, closing, writer, .. } = reopen(journal.records())?;
         let mut sim = Self::of((engine, writer), journal, host);
-        sim.go_on(recovered, &again);
+        sim.close(closing);
         Ok(sim)
     }
 
@@ -56,9 +56,9 @@ impl<H: Host> Sim<H> {
     /// # Errors
     /// The journal is no session.
     pub fn reopen(&mut self) -> Result<(), ReplayError> {
-        let Reopened { engine, recovered, again, writer, .. } = reopen(self.journal.records())?;
+        let Reopened { engine, closing, writer, .. } = reopen(self.journal.records())?;
         (self.engine, self.writer, self.broken) = (engine, writer, false);
-        self.go_on(recovered, &again);
+        self.close(closing);
         Ok(())
     }
 
@@ -76,6 +76,13 @@ impl<H: Host> Sim<H> {
         let lost: Vec<_> = acts.iter().map(|open| Input::Lost { ask: open.ask.id }).collect();
         self.go_on(lost, &questions);
         Ok(())
+    }
+
+    fn close(&mut self, closing: Closing) {
+        match closing {
+            Closing::Recovered(input) => self.go_on([input], &[]),
+            Closing::AskAgain(again) => self.go_on([], &again),
+        }
     }
 
     /// What closes that which was open; then what nobody carries out any more is asked again.

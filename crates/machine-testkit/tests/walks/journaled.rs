@@ -3,7 +3,7 @@ use std::hash::{Hash, Hasher};
 
 use machine_adapter::Out;
 use machine_core::event::Event;
-use machine_journal::{Record, Reopened, Writer, begin, reopen, replay};
+use machine_journal::{Closing, Record, Reopened, Start, Writer, begin, reopen, replay};
 use machine_testkit::engine::EngineWorld;
 use machine_testkit::explore::World;
 
@@ -19,7 +19,7 @@ pub struct Journaled {
 
 impl Journaled {
     pub fn new(world: EngineWorld) -> Self {
-        let (records, writer) = begin(world.engine(), 0, 0).expect("no maintenance yet");
+        let Start { records, writer } = begin(world.engine(), 0).expect("no maintenance yet");
         Self { world, records: records.into(), writer, events: Vec::new() }
     }
 
@@ -50,8 +50,8 @@ impl Journaled {
         let mut records = self.left();
         records.truncate(at.max(2));
         let again = |records: &[Record]| reopen(records).map_err(|error| format!("J03: {error}"));
-        let Reopened { mut engine, recovered, mut writer, .. } = again(&records)?;
-        if let Some(recovered) = recovered {
+        let Reopened { mut engine, closing, mut writer, .. } = again(&records)?;
+        if let Closing::Recovered(recovered) = closing {
             let mut out = Out::default();
             writer.input(&engine, 0, &recovered, &mut records);
             engine.feed(0, &recovered, &mut out).map_err(|error| format!("J05: {error}"))?;
@@ -59,10 +59,12 @@ impl Journaled {
         }
         engine.history().audit().map_err(|error| format!("P12: {error}"))?;
         let twice = again(&records)?;
-        match twice.recovered {
-            Some(again) => Err(format!("J05: opening again closes something again: {again:?}")),
-            None if twice.engine != engine => Err("J05: opening again leads elsewhere".into()),
-            None => Ok(()),
+        match twice.closing {
+            Closing::Recovered(again) => Err(format!("J05: opening again closes something again: {again:?}")),
+            Closing::AskAgain(_) if twice.engine != engine => {
+                Err("J05: opening again leads elsewhere".into())
+            }
+            Closing::AskAgain(_) => Ok(()),
         }
     }
 }

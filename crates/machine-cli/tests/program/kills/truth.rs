@@ -10,7 +10,7 @@ use machine_core::input::Input;
 use machine_core::message::{Message, Origin};
 use machine_core::outcome::Outcome;
 use machine_host::{FileJournal, Recorded};
-use machine_journal::{Record, Reopened, reopen, replay};
+use machine_journal::{Closing, Record, Reopened, reopen, replay};
 use serde_json::Value;
 
 use crate::kills::effects::mark_in;
@@ -123,11 +123,12 @@ impl Opened {
             settled.extend(end_of_call(event));
             events.extend(event.is_durable().then(|| serde_json::to_value(event).expect("JSON")));
         };
-        let Reopened { engine: left, recovered, mut writer, .. } =
+        let Reopened { engine: left, closing, mut writer, .. } =
             replay(records, &mut tell).expect("a session");
+        let closes = recovered(closing);
         let (mut engine, mut out) = (left.clone(), Out::default());
         let mut records = records.to_vec();
-        if let Some(recovered) = &recovered {
+        if let Some(recovered) = &closes {
             writer.input(&engine, 0, recovered, &mut records);
             engine.feed(0, recovered, &mut out).expect("it is closed");
         }
@@ -144,8 +145,8 @@ impl Opened {
             engine.outstanding().collect::<Vec<_>>()
         );
         let again = reopen(&records).expect("a session");
-        assert_eq!((&again.recovered, &again.engine), (&None, &engine), "opening again adds nothing");
-        let opened = Self { left, recovered, engine, settled, closed };
+        assert_eq!((recovered(again.closing), &again.engine), (None, &engine), "opening again adds nothing");
+        let opened = Self { left, recovered: closes, engine, settled, closed };
         opened.has_results();
         opened
     }
@@ -170,6 +171,13 @@ impl Opened {
     fn marks(&self) -> impl Iterator<Item = (CallId, &str)> {
         let calls = self.engine.history().iter().flat_map(|entry| entry.message.calls());
         calls.map(|call| (call.id, mark_in(&call.args).expect("every call has a mark")))
+    }
+}
+
+fn recovered(closing: Closing) -> Option<Input> {
+    match closing {
+        Closing::Recovered(input) => Some(input),
+        Closing::AskAgain(_) => None,
     }
 }
 

@@ -36,7 +36,7 @@ impl Promised {
     }
 }
 
-/// A file with these bytes is opened by a program that works and ends, and by two that only look.
+/// A file with these bytes is opened by a program that works and ends, and by one that only looks.
 async fn goes_on(path: &Path, bytes: &[u8], what: &str) {
     std::fs::write(path, bytes).unwrap();
     let promised = Promised::by(&FileJournal::read(path).unwrap().records);
@@ -55,15 +55,11 @@ async fn goes_on(path: &Path, bytes: &[u8], what: &str) {
         ran.lock().unwrap().iter().filter(|call| promised.acts.contains(call)).copied().collect();
     assert!(twice.is_empty(), "{what}: {twice:?} ran again");
     agent.park().await.unwrap();
-    let mut looked = Vec::new();
-    for _ in 0..2 {
-        let agent = builder(path, &ran).open().await.unwrap();
-        let history = agent.history().await.unwrap();
-        agent.park().await.unwrap();
-        looked.push((history, std::fs::read(path).unwrap()));
-    }
-    assert_eq!(looked[0].0, after, "{what}");
-    assert!(looked[0] == looked[1], "J05: {what}: opening again adds something");
+    let left = std::fs::read(path).unwrap();
+    let agent = builder(path, &ran).open().await.unwrap();
+    assert_eq!(agent.history().await.unwrap(), after, "{what}");
+    agent.park().await.unwrap();
+    assert!(std::fs::read(path).unwrap() == left, "J05: {what}: opening again adds something");
 }
 
 fn prompts(history: &History) -> BTreeSet<InputId> {

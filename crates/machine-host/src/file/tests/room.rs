@@ -5,9 +5,9 @@ use machine_core::outcome::Outcome;
 use super::*;
 
 /// From now on the disk is full: every write gets the system's own error.
-fn fill(journal: &FileJournal) {
+fn fill(journal: &Mutex<Inner>) {
     let full = std::fs::OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
-    journal.lock().open.as_mut().unwrap().file = full;
+    journal.lock().unwrap().open.as_mut().unwrap().file = full;
 }
 
 #[cfg(target_os = "linux")]
@@ -17,13 +17,14 @@ fn c_j10_a_full_disk_stops_the_agent_and_the_session_opens_again_when_there_is_r
     let path = dir.path().join("session.jsonl");
     paused().block_on(async {
         let (ran, journal) = (Ran::default(), FileJournal::at(&path));
-        let agent = builder(&path, &ran).journal(journal.clone());
+        let inner = journal.inner.clone();
+        let agent = builder(&path, &ran).journal(journal);
         let (agent, mut events) = agent.open_watched().await.unwrap();
         agent.prompt(Say::text("hi").id("hi")).await.unwrap();
         agent.submit(Say::text("slow").id("slow")).await.unwrap();
         tokio::time::sleep(Duration::from_millis(10)).await;
         assert_eq!(ran.lock().unwrap().len(), 1, "the slow call runs");
-        fill(&journal);
+        fill(&inner);
         let refused = agent.submit(Say::text("more").id("more")).await.unwrap_err().to_string();
         assert!(
             refused.contains("the session is faulted (") && refused.contains("open it again"),
@@ -45,7 +46,7 @@ fn c_j10_a_full_disk_stops_the_agent_and_the_session_opens_again_when_there_is_r
         );
         let open = agent.outstanding().await.unwrap();
         assert!(open.is_empty(), "nothing runs any more: {open:?}");
-        drop((agent, journal));
+        drop((agent, inner));
         tokio::time::sleep(Duration::from_secs(2)).await;
 
         let agent = builder(&path, &ran).open().await.unwrap();

@@ -1,5 +1,4 @@
 //! The process, or the machine, dies between any two steps: what was acknowledged is there (J02, J03).
-use crate::Reach;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -125,7 +124,7 @@ async fn c_j02_what_was_acknowledged_is_there_whenever_it_dies() {
         let store =
             Store::open(directory).await.unwrap_or_else(|error| panic!("{number}, {step:?}: {error}"));
         for name in SESSIONS {
-            let found = store.journal(name).load(Reach::All).await.unwrap();
+            let found = store.journal(name).open().await.unwrap();
             let least = acknowledged.get(name).copied().unwrap_or(0);
             assert!(found.len() as u64 >= least, "{number}, {step:?}: {name} had {least}");
             assert_eq!(found, records(found.len() as u64), "{number}, {step:?}: {name}");
@@ -153,7 +152,8 @@ async fn c_j03_a_log_that_is_cut_at_any_byte_gives_what_was_whole() {
         for name in ["a", "b", "c"] {
             let lines = order[..whole].iter().filter(|of| **of == name).count();
             let found = std::fs::read(directory.join(format!("{name}.jsonl"))).unwrap_or_default();
-            let found = crate::file::scan::scan(Path::new(name), &found, Reach::All).unwrap();
+            let found =
+                crate::file::scan::scan(Path::new(name), &found, crate::file::scan::Reach::All).unwrap();
             assert_eq!((found.records, found.torn), (records(lines as u64), None), "cut at {cut}: {name}");
         }
         std::fs::remove_dir_all(directory).unwrap();

@@ -1,6 +1,5 @@
 //! Damage to what was durable is loud, and nothing is changed (J04).
 use super::*;
-use crate::Reach;
 
 /// Opens a store on these files; what it says, and that it left them as they were.
 async fn refusal(files: &[(String, Vec<u8>)]) -> StoreError {
@@ -111,9 +110,9 @@ async fn c_j04_damage_in_one_session_is_its_own() {
     let mut bytes = std::fs::read(place.join("a.jsonl")).unwrap();
     bytes[30] ^= 4;
     std::fs::write(place.join("a.jsonl"), &bytes).unwrap();
-    let error = store.journal("a").load(Reach::All).await.unwrap_err().to_string();
+    let error = store.journal("a").open().await.unwrap_err().to_string();
     assert!(error.contains("a.jsonl: line 1 (byte 0) is damaged"), "{error}");
-    assert_eq!(store.journal("b").load(Reach::All).await.unwrap(), records(3));
+    assert_eq!(store.journal("b").open().await.unwrap(), records(3));
     store.close().await.unwrap();
     assert_eq!(std::fs::read(place.join("a.jsonl")).unwrap(), bytes);
 }

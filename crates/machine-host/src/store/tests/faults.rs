@@ -1,5 +1,4 @@
 //! A full disk and a disk that breaks its word (J10).
-use crate::Reach;
 use std::io::{Seek, SeekFrom, Write as _};
 use std::sync::Mutex;
 
@@ -50,7 +49,7 @@ async fn c_j10_a_full_disk_fails_who_waited_and_nobody_else() {
     // There is room again.
     drop(a);
     let mut a = store.journal("a");
-    assert_eq!(a.load(Reach::All).await.unwrap(), records(1));
+    assert_eq!(a.open().await.unwrap(), records(1));
     write(&mut a, &[record(1), record(2)]).await.unwrap();
 
     // What was undone is not found, whatever happens now.
@@ -77,7 +76,7 @@ async fn a_failure_that_nobody_waited_for_is_still_one() {
     let error = journal.sync().await.unwrap_err().to_string();
     assert!(error.contains("the disk is full"), "{error}");
     drop(journal);
-    assert_eq!(store.journal("a").load(Reach::All).await.unwrap(), []);
+    assert_eq!(store.journal("a").open().await.unwrap(), []);
     store.close().await.unwrap();
 }
 
@@ -107,7 +106,7 @@ async fn c_j10_a_disk_that_breaks_its_word_stops_the_store_and_loses_nothing() {
         assert!(error.contains("the disk is full"), "{at:?}: {error}");
         let others = write(&mut b, &[record(2)]).await.unwrap_err().to_string();
         assert!(others.contains("the disk is full"), "{at:?}: {others}");
-        let loads = store.journal("c").load(Reach::All).await.unwrap_err().to_string();
+        let loads = store.journal("c").open().await.unwrap_err().to_string();
         assert!(loads.contains("close it and open it again"), "{at:?}: {loads}");
         drop((a, b));
         let closed = store.close().await.unwrap_err().to_string();

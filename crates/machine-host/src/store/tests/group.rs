@@ -1,5 +1,4 @@
 //! One sync for all that wait, and few descriptors.
-use crate::Reach;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
@@ -55,7 +54,7 @@ async fn c_j02_a_hundred_that_wait_have_one_sync() {
 }
 
 async fn read_file(place: &Path, name: &str) -> Vec<Record> {
-    FileJournal::at(place.join(format!("{name}.jsonl"))).load(Reach::All).await.unwrap()
+    FileJournal::at(place.join(format!("{name}.jsonl"))).open().await.unwrap()
 }
 
 #[tokio::test]
@@ -77,7 +76,7 @@ async fn whoever_stops_waiting_stops_nothing() {
     journal.append(&record(2)).await.unwrap();
     assert!(poll_once(&mut journal.sync()).await.is_none());
     drop(journal);
-    assert_eq!(store.journal("a").load(Reach::All).await.unwrap(), records(3));
+    assert_eq!(store.journal("a").open().await.unwrap(), records(3));
     store.close().await.unwrap();
 }
 
@@ -94,7 +93,7 @@ async fn what_waits_in_memory_is_bounded() {
         assert!(n < 1_000, "64 KiB are {n} records");
     }
     assert!(size() >= 64 << 10);
-    assert_eq!(journal.load(Reach::All).await.unwrap(), records(n));
+    assert_eq!(journal.read().await.unwrap(), records(n));
     drop(journal);
     store.close().await.unwrap();
 }

@@ -1,6 +1,5 @@
 //! One writer, whichever way somebody comes (J09), and nobody else may read (J11).
 use super::*;
-use crate::Reach;
 
 fn me() -> String {
     format!("is open in process {}", std::process::id())
@@ -28,14 +27,14 @@ async fn c_j09_a_session_that_is_open_is_refused_a_second_time() {
     let store = Store::open(&place).await.unwrap();
     let mut first = session(&store, "a").await;
     let mut second = store.journal("a");
-    let error = second.load(Reach::All).await.unwrap_err().to_string();
+    let error = second.open().await.unwrap_err().to_string();
     assert!(error.contains("a.jsonl is open in another journal of this store"), "{error}");
     assert!(second.append(&record(0)).await.is_err());
     drop(second);
-    assert_eq!(first.load(Reach::All).await.unwrap(), [], "it may be read again");
+    assert_eq!(first.read().await.unwrap(), [], "it may be read again");
     write(&mut first, &records(1)).await.unwrap();
     drop(first);
-    assert_eq!(store.journal("a").load(Reach::All).await.unwrap(), records(1));
+    assert_eq!(store.journal("a").open().await.unwrap(), records(1));
 }
 
 #[tokio::test]
@@ -45,16 +44,16 @@ async fn c_j09_a_file_of_a_store_is_the_stores() {
     let file = || FileJournal::at(&path);
     let log = log_of(&[("a", 2)]).await;
     put(&place, &[("store.log.1".into(), log), ("store.lock".into(), Vec::new())]);
-    let error = file().load(Reach::All).await.unwrap_err().to_string();
+    let error = file().open().await.unwrap_err().to_string();
     assert!(error.contains("a.jsonl: the store of this directory did not end in order"), "{error}");
 
     let store = Store::open(&place).await.unwrap();
-    let error = file().load(Reach::All).await.unwrap_err().to_string();
+    let error = file().open().await.unwrap_err().to_string();
     assert!(error.contains(&me()), "{error}");
     store.close().await.unwrap();
 
     let mut alone = file();
-    assert_eq!(alone.load(Reach::All).await.unwrap(), records(2));
+    assert_eq!(alone.open().await.unwrap(), records(2));
     let error = Store::open(&place).await.unwrap_err().to_string();
     assert!(error.contains(&me()), "{error}");
     drop(alone);
@@ -66,9 +65,9 @@ async fn c_j09_a_file_that_was_open_before_the_store_is_refused() {
     let (_dir, place) = place();
     std::fs::create_dir(&place).unwrap();
     let mut alone = FileJournal::at(place.join("a.jsonl"));
-    alone.load(Reach::All).await.unwrap();
+    alone.open().await.unwrap();
     let store = Store::open(&place).await.unwrap();
-    let error = store.journal("a").load(Reach::All).await.unwrap_err().to_string();
+    let error = store.journal("a").open().await.unwrap_err().to_string();
     assert!(error.contains(&me()), "{error}");
     session(&store, "b").await;
     drop(alone);
@@ -81,7 +80,7 @@ async fn a_session_has_a_plain_name_and_a_plain_file() {
     let store = Store::open(&place).await.unwrap();
     let long = "x".repeat(129);
     for name in ["", ".", "..", ".a", "a/b", "../a", "a\\b", "a b", "ä", "a\n", &long] {
-        let error = store.journal(name).load(Reach::All).await.unwrap_err().to_string();
+        let error = store.journal(name).open().await.unwrap_err().to_string();
         assert!(error.contains("is no name for a session"), "{name:?}: {error}");
     }
     for name in ["a", "A-1_2.b", &long[1..], "store.log.1", "store.lock"] {
@@ -92,7 +91,7 @@ async fn a_session_has_a_plain_name_and_a_plain_file() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(place.join("a.jsonl"), place.join("link.jsonl")).unwrap();
-        let error = store.journal("link").load(Reach::All).await.unwrap_err().to_string();
+        let error = store.journal("link").open().await.unwrap_err().to_string();
         assert!(error.contains("must be a file"), "{error}");
     }
     store.close().await.unwrap();
@@ -105,7 +104,7 @@ async fn a_session_whose_file_was_removed_begins_anew() {
     write(&mut session(&store, "a").await, &records(2)).await.unwrap();
     std::fs::remove_file(place.join("a.jsonl")).unwrap();
     let mut journal = store.journal("a");
-    assert_eq!(journal.load(Reach::All).await.unwrap(), []);
+    assert_eq!(journal.open().await.unwrap(), []);
     write(&mut journal, &records(1)).await.unwrap();
     drop(journal);
     store.close().await.unwrap();
@@ -140,7 +139,7 @@ async fn the_files_are_those_of_a_file_journal() {
     let store = Store::open(&place).await.unwrap();
     let mut stored = session(&store, "a").await;
     let mut alone = FileJournal::at(dir.path().join("a.jsonl"));
-    alone.load(Reach::All).await.unwrap();
+    alone.open().await.unwrap();
     for n in 0..20 {
         stored.append(&record(n)).await.unwrap();
         alone.append(&record(n)).await.unwrap();
@@ -149,7 +148,7 @@ async fn the_files_are_those_of_a_file_journal() {
             alone.sync().await.unwrap();
         }
         if n == 9 {
-            assert_eq!(stored.load(Reach::All).await.unwrap(), alone.load(Reach::All).await.unwrap());
+            assert_eq!(stored.read().await.unwrap(), alone.read().await.unwrap());
         }
     }
     stored.sync().await.unwrap();
@@ -161,7 +160,7 @@ async fn the_files_are_those_of_a_file_journal() {
 
     // Each goes on with what the other wrote.
     let mut alone = FileJournal::at(&stored);
-    assert_eq!(alone.load(Reach::All).await.unwrap(), records(20));
+    assert_eq!(alone.open().await.unwrap(), records(20));
     alone.append(&record(20)).await.unwrap();
     alone.sync().await.unwrap();
     drop(alone);

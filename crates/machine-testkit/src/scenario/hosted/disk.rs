@@ -2,7 +2,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use machine_host::{BoxError, BoxFuture, Journal, Reach};
+use machine_host::{BoxError, BoxFuture, Journal};
 use machine_journal::{MemoryJournal, Record};
 use tokio::sync::Notify;
 
@@ -48,8 +48,12 @@ impl Fate {
 }
 
 impl Journal for Writing {
-    fn load(&mut self, reach: Reach) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
-        self.disk.load(reach)
+    fn open(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        self.disk.open()
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
+        self.disk.read()
     }
 
     fn append<'a>(&'a mut self, record: &'a Record) -> BoxFuture<'a, Result<(), BoxError>> {

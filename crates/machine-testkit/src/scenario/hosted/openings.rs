@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 
 use machine_core::config::Config;
 use machine_host::Parked;
-use machine_journal::{Record, reopen};
+use machine_journal::{Closing, Record, reopen};
 
 use crate::scenario::hosted::disk::Disk;
 use crate::scenario::hosted::house::{Held, House, Seat};
@@ -95,7 +95,8 @@ impl House {
     async fn opens_twice(self: &Arc<Self>, seat: &Arc<Seat>, ran: Option<Parked>) -> Result<(), String> {
         let records = seat.records();
         seat.clear_stage();
-        let is_closed = reopen(&records).map_err(|error| error.to_string())?.recovered.is_none();
+        let closing = reopen(&records).map_err(|error| error.to_string())?.closing;
+        let is_closed = matches!(closing, Closing::AskAgain(_));
         let (once, left) = self.opened(seat, &records).await.map_err(|error| error.to_string())?;
         let new = inputs(&left) - inputs(&records);
         if new != usize::from(!is_closed) {

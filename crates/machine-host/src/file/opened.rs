@@ -1,0 +1,131 @@
+//! A journal file that is open: where it goes on, and what waits to be written.
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use machine_journal::Record;
+
+use crate::disk::{lock, lock_of, make_private, private, sync_name};
+use crate::file::line::encode;
+use crate::file::scan::{Reach, Scan, scan};
+use crate::file::whole::write_without_past;
+use crate::file::{BUFFER, FileError, Torn};
+use crate::store;
+
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// Without links.
+    path: PathBuf,
+    pub(super) file: File,
+    /// Where the next line goes; beyond it is a torn end.
+    end: u64,
+    /// Lines so far, those in the buffer included.
+    lines: u64,
+    /// The checksum of the last of them.
+    last: u32,
+    /// How many of them are durable.
+    synced: u64,
+    /// Lines that are not written yet.
+    buffer: Vec<u8>,
+    _lock: File,
+    /// Keeps a store out, where there is one.
+    _no_store: Option<File>,
+}
+
+impl Opened {
+    /// Opens a file, checks all of it, and reads what opening needs.
+    pub(super) fn open(
+        path: &Path,
+        past: Option<u64>,
+    ) -> Result<(Self, Vec<Record>, Option<Torn>), FileError> {
+        let failed = |source| FileError::io(path, source);
+        let is_new = !path.exists();
+        let file = private().open(path).map_err(failed)?;
+        let path = path.canonicalize().map_err(failed)?;
+        let lock = lock(&lock_of(&path), &path)?;
+        // In this order: a store looks for the lock of a file after it has its own.
+        let no_store = store::keep_out(path.parent().unwrap_or(Path::new("/")), &path)?;
+        let (_lock, _no_store) = (lock, no_store);
+        let buffer = Vec::new();
+        let mut open = Self { path, file, end: 0, lines: 0, last: 0, synced: 0, buffer, _lock, _no_store };
+        let mut scan = open.scan(Reach::Opening)?;
+        make_private(&open.file).map_err(failed)?;
+        if is_new {
+            sync_name(&open.path).map_err(failed)?;
+        }
+        if past.is_some_and(|most| scan.end > most) && scan.has_past {
+            scan = Scan { torn: scan.torn, ..open.drop_past(scan)? };
+        }
+        (open.end, open.lines, open.last) = (scan.end, scan.lines, scan.last);
+        // What was read may be in the system's memory only. Whoever goes on from it must be able to rely on it.
+        open.file.sync_data().map_err(failed)?;
+        open.synced = open.lines;
+        if let Some(Torn { line, bytes }) = scan.torn {
+            tracing::warn!(path = %open.path.display(), line, bytes, "the end of the journal is torn");
+        }
+        Ok((open, scan.records, scan.torn))
+    }
+
+    /// All records.
+    pub(super) fn read(&mut self) -> Result<Vec<Record>, FileError> {
+        self.write()?;
+        Ok(self.scan(Reach::All)?.records)
+    }
+
+    /// Takes a line; whether enough wait to be written.
+    pub(super) fn add(&mut self, record: &Record) -> Result<bool, FileError> {
+        encode(record, self.synced, &mut self.last, &mut self.buffer)?;
+        self.lines += 1;
+        Ok(self.buffer.len() >= BUFFER)
+    }
+
+    /// Writes what waits. What was torn goes first, durably.
+    pub(super) fn write(&mut self) -> Result<(), FileError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        self.write_buffer().map_err(|source| FileError::io(&self.path, source))?;
+        self.end += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn write_buffer(&mut self) -> io::Result<()> {
+        if self.file.metadata()?.len() > self.end {
+            self.file.set_len(self.end)?;
+            self.file.sync_all()?;
+        }
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(&self.buffer)
+    }
+
+    pub(super) fn sync(&mut self) -> Result<(), FileError> {
+        self.write()?;
+        if self.synced < self.lines {
+            self.file.sync_data().map_err(|source| FileError::io(&self.path, source))?;
+            self.synced = self.lines;
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, reach: Reach) -> Result<Scan, FileError> {
+        let mut bytes = Vec::new();
+        let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut bytes));
+        read.map_err(|source| FileError::io(&self.path, source))?;
+        scan(&self.path, &bytes, reach)
+    }
+
+    /// A file that cannot be written anew stays as it is: nothing depends on it.
+    fn drop_past(&mut self, scanned: Scan) -> Result<Scan, FileError> {
+        match write_without_past(&self.path, &scanned.records) {
+            Ok(file) => {
+                self.file = file;
+                self.scan(Reach::Opening)
+            }
+            Err(error) => {
+                tracing::warn!(path = %self.path.display(), %error, "the past of the journal is kept");
+                Ok(scanned)
+            }
+        }
+    }
+}
