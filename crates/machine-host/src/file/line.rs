@@ -67,9 +67,9 @@ pub(crate) fn is_point(rest: &[u8]) -> bool {
     record.is_some_and(Record::is_point)
 }
 
-/// Reads what a checked line says. An error: it was written by a later version.
-pub(crate) fn read(rest: &[u8]) -> Result<(u64, Record), serde_json::Error> {
+/// Reads a checked line. An error: it was written by a later version.
+pub(crate) fn read(line: &[u8]) -> Result<(u64, Record), serde_json::Error> {
     // What was checked is text that we wrote; only its meaning may be new.
-    let Envelope { synced, record } = serde_json::from_slice(&[b"{", rest].concat())?;
+    let Envelope { synced, record } = serde_json::from_slice(line)?;
     Ok((synced, record))
 }

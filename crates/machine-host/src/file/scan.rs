@@ -1,4 +1,5 @@
 //! Reading a journal file: whole lines, a torn end, or damage (J03, J04).
+use std::io::BufRead;
 use std::path::Path;
 
 use machine_journal::Record;
@@ -22,7 +23,7 @@ pub(crate) struct Scan {
 
 /// A line whose checksum is right.
 struct Sound<'b> {
-    rest: &'b [u8],
+    line: &'b [u8],
     is_point: bool,
 }
 
@@ -31,12 +32,11 @@ struct Sound<'b> {
 pub(crate) fn scan(path: &Path, bytes: &[u8], reach: Reach) -> Result<Scan, FileError> {
     let (mut sound, mut end, mut last) = (Vec::new(), 0, 0);
     while end < bytes.len() {
-        let length = bytes[end..].iter().position(|byte| *byte == b'\n');
-        let line = length.and_then(|length| checked(&bytes[end..end + length], last));
-        let (Some(length), Some((crc, rest))) = (length, line) else { break };
+        let line = whole_line(&bytes[end..]).and_then(|line| Some((line, checked(line, last)?)));
+        let Some((line, (crc, rest))) = line else { break };
         last = crc;
-        sound.push(Sound { rest, is_point: is_point(rest) });
-        end += length + 1;
+        sound.push(Sound { line, is_point: is_point(rest) });
+        end += line.len() + 1;
     }
     let lines = sound.len() as u64;
     let torn = (end < bytes.len()).then_some(Torn { line: lines + 1, bytes: (bytes.len() - end) as u64 });
@@ -46,7 +46,7 @@ pub(crate) fn scan(path: &Path, bytes: &[u8], reach: Reach) -> Result<Scan, File
         return Err(FileError::Damaged { path: path.to_owned(), line, offset: end as u64 });
     }
     let records = needed(&sound, reach).map(|line| {
-        let record = read(sound[line].rest).map(|(_, record)| record);
+        let record = read(sound[line].line).map(|(_, record)| record);
         let unknown = |error: serde_json::Error| FileError::Unknown {
             path: path.to_owned(),
             line: line as u64 + 1,
@@ -55,6 +55,14 @@ pub(crate) fn scan(path: &Path, bytes: &[u8], reach: Reach) -> Result<Scan, File
         record.map_err(unknown)
     });
     Ok(Scan { records: records.collect::<Result<_, _>>()?, lines, last, end: end as u64, torn })
+}
+
+/// The first line of these bytes, if its end is there.
+fn whole_line(mut bytes: &[u8]) -> Option<&[u8]> {
+    let all = bytes;
+    // It searches many bytes at once.
+    let length = bytes.skip_until(b'\n').ok()?;
+    all[..length].strip_suffix(b"\n")
 }
 
 /// Which lines are read: all; or the first, every point, and what comes after the last point.
@@ -70,6 +78,7 @@ fn needed(sound: &[Sound<'_>], reach: Reach) -> impl Iterator<Item = usize> {
 /// whatever became of that.
 fn was_durable(number: u64, rest: &[u8]) -> bool {
     let lines: Vec<&[u8]> = rest.split(|byte| *byte == b'\n').collect();
-    let later = lines.windows(2).filter_map(|pair| checked(pair[1], stated(pair[0])?));
-    later.into_iter().any(|(_, rest)| read(rest).is_ok_and(|(synced, _)| synced >= number))
+    let is_later = |pair: &[&[u8]]| stated(pair[0]).is_some_and(|last| checked(pair[1], last).is_some());
+    let later = lines.windows(2).filter(|pair| is_later(pair));
+    later.into_iter().any(|pair| read(pair[1]).is_ok_and(|(synced, _)| synced >= number))
 }
