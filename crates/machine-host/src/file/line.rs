@@ -17,22 +17,36 @@ struct Envelope {
     record: Record,
 }
 
-/// Adds a line. `last`: the checksum of the line before, then of this one; 0 before the first.
+/// Adds a line, or nothing of it. `last`: the checksum of the line before, then of this one; 0 before the first.
 pub(crate) fn encode(
     record: &Record,
     synced: u64,
     last: &mut u32,
     to: &mut Vec<u8>,
 ) -> Result<(), FileError> {
-    let json = record.to_json().map_err(|error| FileError::Broken(error.to_string()))?;
-    if json.len() > MOST && matches!(record, Record::In { .. }) {
-        return Err(FileError::TooLarge { bytes: json.len(), most: MOST });
+    let begin = to.len();
+    let written = write(record, synced, to);
+    if written.is_err() {
+        to.truncate(begin);
+        return written;
     }
-    let rest = format!(r#""synced":{synced},"record":{json}}}"#);
-    *last = checksum(*last, rest.as_bytes());
-    to.extend_from_slice(head(*last).as_bytes());
-    to.extend_from_slice(rest.as_bytes());
+    *last = checksum(*last, &to[begin + HEAD..]);
+    to[begin..begin + HEAD].copy_from_slice(head(*last).as_bytes());
     to.push(b'\n');
+    Ok(())
+}
+
+/// The line with room for its checksum, written where it belongs: a record is long, and copied by nobody.
+fn write(record: &Record, synced: u64, to: &mut Vec<u8>) -> Result<(), FileError> {
+    to.extend_from_slice(head(0).as_bytes());
+    to.extend_from_slice(format!(r#""synced":{synced},"record":"#).as_bytes());
+    let begin = to.len();
+    serde_json::to_writer(&mut *to, record).map_err(|error| FileError::Broken(error.to_string()))?;
+    let bytes = to.len() - begin;
+    if bytes > MOST && matches!(record, Record::In { .. }) {
+        return Err(FileError::TooLarge { bytes, most: MOST });
+    }
+    to.push(b'}');
     Ok(())
 }
 
