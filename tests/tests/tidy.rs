@@ -26,6 +26,11 @@ fn sources(under: &str) -> Vec<PathBuf> {
     all
 }
 
+/// The benchmarks are a workspace of their own, under the same rules.
+fn ours() -> Vec<PathBuf> {
+    ["crates", "tests", "bench"].into_iter().flat_map(sources).collect()
+}
+
 fn text(path: &Path) -> String {
     fs::read_to_string(path).expect("a readable file")
 }
@@ -52,8 +57,9 @@ fn pure_crates_have_no_std() {
 
 #[test]
 fn every_crate_forbids_unsafe_code() {
-    for entry in fs::read_dir(root().join("crates")).expect("crates") {
-        let src = entry.expect("an entry").path().join("src");
+    let crates = fs::read_dir(root().join("crates")).expect("crates");
+    let crates = crates.map(|entry| entry.expect("an entry").path());
+    for src in crates.chain([root().join("bench")]).map(|of| of.join("src")) {
         let lib = ["lib.rs", "main.rs"].map(|name| src.join(name));
         for path in lib.iter().filter(|path| path.exists()) {
             assert!(text(path).contains("#![forbid(unsafe_code)]"), "{}", path.display());
@@ -64,7 +70,7 @@ fn every_crate_forbids_unsafe_code() {
 #[test]
 fn a_file_is_a_room() {
     const LINES: usize = 500;
-    for path in sources("crates").into_iter().chain(sources("tests")) {
+    for path in ours() {
         let lines = text(&path).lines().count();
         assert!(lines <= LINES, "{} has {lines} lines: split it by concern", path.display());
     }
@@ -85,7 +91,7 @@ fn lib_files_are_tables_of_contents() {
 
 #[test]
 fn lints_are_relaxed_with_a_reason_only() {
-    for path in sources("crates").into_iter().chain(sources("tests")) {
+    for path in ours() {
         let source = text(&path);
         for opening in ["#[allow(", "#![allow(", "#[expect(", "#![expect("] {
             for attribute in source.split(&format!("\n{opening}")).skip(1) {

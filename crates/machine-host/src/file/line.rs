@@ -11,22 +11,36 @@ pub(crate) const MOST: usize = 1 << 20;
 
 const HEAD: usize = r#"{"crc":"00000000","#.len();
 
-/// Adds a line. `last`: the checksum of the line before, then of this one; 0 before the first.
+/// Adds a line, or nothing of it. `last`: the checksum of the line before, then of this one; 0 before the first.
 pub(crate) fn encode(
     record: &Record,
     synced: u64,
     last: &mut u32,
     to: &mut Vec<u8>,
 ) -> Result<(), FileError> {
-    let json = record.to_json().map_err(|error| FileError::NoText(error.to_string()))?;
-    if json.len() > MOST && matches!(record, Record::In { .. }) {
-        return Err(FileError::TooLarge { bytes: json.len(), most: MOST });
+    let begin = to.len();
+    let written = write(record, synced, to);
+    if written.is_err() {
+        to.truncate(begin);
+        return written;
     }
-    let rest = format!(r#""synced":{synced},"record":{json}}}"#);
-    *last = checksum(*last, rest.as_bytes());
-    to.extend_from_slice(head(*last).as_bytes());
-    to.extend_from_slice(rest.as_bytes());
+    *last = checksum(*last, &to[begin + HEAD..]);
+    to[begin..begin + HEAD].copy_from_slice(head(*last).as_bytes());
     to.push(b'\n');
+    Ok(())
+}
+
+/// The line with room for its checksum, written where it belongs: a record is long, and copied by nobody.
+fn write(record: &Record, synced: u64, to: &mut Vec<u8>) -> Result<(), FileError> {
+    to.extend_from_slice(head(0).as_bytes());
+    to.extend_from_slice(format!(r#""synced":{synced},"record":"#).as_bytes());
+    let begin = to.len();
+    serde_json::to_writer(&mut *to, record).map_err(|error| FileError::NoText(error.to_string()))?;
+    let bytes = to.len() - begin;
+    if bytes > MOST && matches!(record, Record::In { .. }) {
+        return Err(FileError::TooLarge { bytes, most: MOST });
+    }
+    to.push(b'}');
     Ok(())
 }
 
@@ -49,12 +63,12 @@ pub(crate) fn due(line: &[u8], last: u32) -> Option<u32> {
 }
 
 /// How far the file was durable, as a checked line says.
-pub(crate) fn synced(rest: &[u8]) -> Option<u64> {
+pub(crate) fn synced(line: &[u8]) -> Option<u64> {
     #[derive(Deserialize)]
     struct Mark {
         synced: u64,
     }
-    serde_json::from_slice(&[b"{", rest].concat()).ok().map(|Mark { synced }| synced)
+    serde_json::from_slice(line).ok().map(|Mark { synced }| synced)
 }
 
 /// With what every line begins.
@@ -93,12 +107,12 @@ pub(crate) fn is_point(rest: &[u8]) -> bool {
     record.is_some_and(Record::is_point)
 }
 
-/// Reads what a checked line says. An error: it was written by a later version.
-pub(crate) fn read(rest: &[u8]) -> Result<Record, serde_json::Error> {
+/// Reads a checked line. An error: it was written by a later version.
+pub(crate) fn read(line: &[u8]) -> Result<Record, serde_json::Error> {
     #[derive(Deserialize)]
     struct Envelope {
         record: Record,
     }
     // What was checked is text that we wrote; only its meaning may be new.
-    serde_json::from_slice(&[b"{", rest].concat()).map(|Envelope { record }| record)
+    serde_json::from_slice(line).map(|Envelope { record }| record)
 }

@@ -1,4 +1,5 @@
 //! Reading a journal file: whole lines, a torn end, or damage (J03, J04).
+use std::io::BufRead;
 use std::path::Path;
 
 use machine_journal::Record;
@@ -31,7 +32,7 @@ pub(crate) struct Scan {
 
 /// A line whose checksum is right.
 struct Sound<'b> {
-    rest: &'b [u8],
+    line: &'b [u8],
     is_point: bool,
 }
 
@@ -40,12 +41,11 @@ struct Sound<'b> {
 pub(crate) fn scan(path: &Path, bytes: &[u8], reach: Reach) -> Result<Scan, FileError> {
     let (mut sound, mut end, mut last) = (Vec::new(), 0, 0);
     while end < bytes.len() {
-        let length = bytes[end..].iter().position(|byte| *byte == b'\n');
-        let line = length.and_then(|length| checked(&bytes[end..end + length], last));
-        let (Some(length), Some((crc, rest))) = (length, line) else { break };
+        let line = whole_line(&bytes[end..]).and_then(|line| Some((line, checked(line, last)?)));
+        let Some((line, (crc, rest))) = line else { break };
         last = crc;
-        sound.push(Sound { rest, is_point: is_point(rest) });
-        end += length + 1;
+        sound.push(Sound { line, is_point: is_point(rest) });
+        end += line.len() + 1;
     }
     let lines = sound.len() as u64;
     let torn = (end < bytes.len()).then_some(Torn { line: lines + 1, bytes: (bytes.len() - end) as u64 });
@@ -60,7 +60,7 @@ pub(crate) fn scan(path: &Path, bytes: &[u8], reach: Reach) -> Result<Scan, File
     }
     let has_past = sound.iter().rposition(|line| line.is_point).is_some_and(|last| last > 1);
     let records = needed(&sound, reach).map(|line| {
-        let record = read(sound[line].rest);
+        let record = read(sound[line].line);
         let unknown = |error: serde_json::Error| FileError::Unknown {
             path: path.to_owned(),
             line: line as u64 + 1,
@@ -69,6 +69,14 @@ pub(crate) fn scan(path: &Path, bytes: &[u8], reach: Reach) -> Result<Scan, File
         record.map_err(unknown)
     });
     Ok(Scan { records: records.collect::<Result<_, _>>()?, has_past, lines, last, end: end as u64, torn })
+}
+
+/// The first line of these bytes, if its end is there.
+fn whole_line(mut bytes: &[u8]) -> Option<&[u8]> {
+    let all = bytes;
+    // It searches many bytes at once.
+    let length = bytes.skip_until(b'\n').ok()?;
+    all[..length].strip_suffix(b"\n")
 }
 
 /// Which lines are read: all; or the first, every point, and what comes after the last point.
@@ -93,9 +101,10 @@ fn was_durable(number: u64, rest: &[u8], last: u32) -> bool {
     let lines: Vec<&[u8]> = starts.windows(2).map(line).collect();
     let mut before = vec![due(lines[0], last)];
     before.extend(lines.iter().map(|line| stated(line)));
-    let later = lines.iter().enumerate().skip(1).filter_map(|(n, line)| {
-        let possible = [if n == 1 { before[0] } else { None }, before[n]];
-        possible.into_iter().flatten().find_map(|before| checked(line, before))
-    });
-    later.into_iter().any(|(_, rest)| synced(rest).is_some_and(|synced| synced >= number))
+    let is_sound = |n: usize| {
+        let possible = [before[0].filter(|_| n == 1), before[n]];
+        possible.into_iter().flatten().any(|before| checked(lines[n], before).is_some())
+    };
+    let mut later = (1..lines.len()).filter(|n| is_sound(*n));
+    later.any(|n| synced(lines[n]).is_some_and(|synced| synced >= number))
 }
