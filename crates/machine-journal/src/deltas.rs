@@ -23,6 +23,8 @@ struct Waiting {
     at: u64,
     kind: Kind,
     text: String,
+    /// Where the last one begins, and when the one before it came; none if it is the only one.
+    last: Option<(usize, u64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,21 +49,41 @@ impl Deltas {
             Some(waiting)
                 if (waiting.ask, waiting.kind) == (ask, kind) && waiting.text.len() + text.len() <= MOST =>
             {
+                waiting.last = Some((waiting.text.len(), waiting.at));
                 waiting.text.push_str(text);
                 waiting.at = waiting.at.max(at);
                 true
             }
             Some(_) => false,
             None => {
-                self.0 = Some(Waiting { ask, about: about.cloned(), at, kind, text: text.into() });
+                self.0 =
+                    Some(Waiting { ask, about: about.cloned(), at, kind, text: text.into(), last: None });
                 true
             }
         }
     }
 
+    /// The last delta was too much for its stream, which is over: it stays apart, so that what came before it is taken
+    /// in again (M11). Gives what came before.
+    pub(crate) fn part(&mut self) -> Option<Joined> {
+        let waiting = self.0.as_mut()?;
+        let (begins, before) = waiting.last.take()?;
+        let text = waiting.text.split_off(begins);
+        let rest = Waiting { text, ..waiting.clone() };
+        waiting.at = before;
+        let joined = self.flush();
+        self.0 = Some(rest);
+        joined
+    }
+
+    /// The stream that a delta which waits belongs to.
+    pub(crate) fn ask(&self) -> Option<AskId> {
+        self.0.as_ref().map(|waiting| waiting.ask)
+    }
+
     /// What waits is to be written now.
     pub(crate) fn flush(&mut self) -> Option<Joined> {
-        let Waiting { ask, about, at, kind, text } = self.0.take()?;
+        let Waiting { ask, about, at, kind, text, last: _ } = self.0.take()?;
         let text = text.into();
         let event = match kind {
             Kind::Text => ModelEvent::Text(text),

@@ -81,6 +81,11 @@ impl Writer {
     /// due.
     pub fn handled(&mut self, engine: &Engine, out: &Out, to: &mut Vec<Record>) {
         self.see(engine, out);
+        if self.deltas.ask().is_some_and(|ask| engine.ask(ask).is_none())
+            && let Some(joined) = self.deltas.part()
+        {
+            to.push(self.joined(joined));
+        }
         if out.acts.is_empty() && !self.due {
             return;
         }
@@ -94,8 +99,8 @@ impl Writer {
 
     /// Deltas that wait.
     pub fn flush(&mut self, to: &mut Vec<Record>) {
-        if let Some(Joined { at, about, input }) = self.deltas.flush() {
-            to.push(self.numbered(at, about, input));
+        if let Some(joined) = self.deltas.flush() {
+            to.push(self.joined(joined));
         }
     }
 
@@ -122,6 +127,10 @@ impl Writer {
             self.changes.extend(Change::of(event, engine));
             self.due |= is_due_after(event);
         }
+    }
+
+    fn joined(&mut self, Joined { at, about, input }: Joined) -> Record {
+        self.numbered(at, about, input)
     }
 
     fn numbered(&mut self, at: u64, about: Option<Subject>, input: Input) -> Record {

@@ -1,8 +1,9 @@
 //! Deltas are written late and joined; the session is the same (J02).
 use std::sync::Arc;
 
-use machine_core::ask::{Answer, Piece};
-use machine_core::input::Input;
+use machine_core::ask::{Answer, By, Cause, Piece};
+use machine_core::config::Config;
+use machine_core::input::{Abort, Command, Input};
 use machine_core::response::{Finish, Finished, ModelEvent};
 use machine_journal::{Record, reopen, replay};
 
@@ -52,4 +53,25 @@ fn c_j02_what_waits_is_bounded() {
     assert_eq!(session.journal.records().len() - before, 1, "64 KiB of 100");
     session.answer("Attempt", Answer::Finished(Arc::new(Finished::new(Finish::EndTurn))));
     assert_eq!(reopen(session.journal.records()).unwrap().engine, session.engine);
+}
+
+/// The delta that makes a response too large is not taken in, but those before it are: an abort keeps them (M11).
+#[test]
+fn c_j02_a_delta_that_is_too_much_stays_apart() {
+    let mut config = Config::default();
+    config.turn.response_bytes = 8;
+    config.ask.recover = true;
+    let mut session = Session::with(config);
+    session.prompt("a");
+    for word in ["One ", "two ", "three "] {
+        session.piece("Attempt", Piece::Model(ModelEvent::Text(word.into())));
+    }
+    let mut recovering = session.journal.records().to_vec();
+    session.writer.clone().flush(&mut recovering);
+    assert_eq!(reopen(&recovering).unwrap().engine, session.engine);
+    let cause = Cause::by(By::User);
+    session.feed(Command::Abort(Arc::new(Abort { cause, target: None })).into());
+    assert!(session.engine.history().iter().any(|entry| entry.message.text() == "One two "));
+    let records = session.journal.records();
+    assert_eq!(replay(records, &mut |_, _| {}).unwrap().engine, session.engine);
 }
