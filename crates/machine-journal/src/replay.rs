@@ -191,7 +191,7 @@ impl Replay {
 
     /// They belong to the input just before, once.
     fn acts(&mut self, n: u64, asks: &Arc<[Left]>) -> Result<(), ReplayError> {
-        self.number(n + 1, self.writer.inputs())?;
+        self.number(n.saturating_add(1), self.writer.inputs())?;
         if let Rules::Todays { owed } = &mut self.rules {
             let replayed = owed.take().unwrap_or_default();
             if *asks != replayed {

@@ -1,5 +1,5 @@
 //! A journal file that is open: where it goes on, and what waits to be written.
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -41,6 +41,9 @@ impl Opened {
         let failed = |source| FileError::io(path, source);
         let is_new = !path.exists();
         let file = private().open(path).map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(FileError::NotAJournal { path: path.to_owned() });
+        }
         let path = path.canonicalize().map_err(failed)?;
         let lock = lock(&lock_of(&path), &path)?;
         // In this order: a store looks for the lock of a file after it has its own.
@@ -91,7 +94,9 @@ impl Opened {
     }
 
     fn write_buffer(&mut self) -> io::Result<()> {
-        if self.file.metadata()?.len() > self.end {
+        let found = self.file.metadata()?;
+        is_there(&found, self.end)?;
+        if found.len() > self.end {
             self.file.set_len(self.end)?;
             self.file.sync_all()?;
         }
@@ -128,4 +133,16 @@ impl Opened {
             }
         }
     }
+}
+
+/// Whether what was written is still there, so that what is promised now can be read again (J10).
+fn is_there(found: &Metadata, end: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(found) == 0 {
+        return Err(io::Error::other("the file was removed or replaced while it was open"));
+    }
+    if found.is_file() && found.len() < end {
+        return Err(io::Error::other("the file was made shorter while it was open"));
+    }
+    Ok(())
 }

@@ -54,7 +54,8 @@ pub(crate) fn scan(path: &Path, bytes: &[u8], reach: Reach) -> Result<Scan, File
         if was_durable(line, &bytes[end..], last) {
             return Err(FileError::Damaged { path, line, offset: end as u64 });
         }
-        if line == 1 && !may_begin(bytes) {
+        // No line of ours has a carriage return: other line ends are somebody's doing, and no torn end.
+        if line == 1 && (!may_begin(bytes) || bytes.contains(&b'\r')) {
             return Err(FileError::NotAJournal { path });
         }
     }

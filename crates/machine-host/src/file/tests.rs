@@ -241,6 +241,60 @@ fn a_file_that_is_no_journal_is_refused_and_left_alone() {
 }
 
 #[test]
+fn c_j04_a_journal_with_other_line_ends_is_refused_and_left_alone() {
+    let (dir, _, bytes) = bytes();
+    let text = String::from_utf8(bytes).unwrap();
+    for (n, other) in [text.replace('\n', "\r\n"), format!("\u{feff}{text}")].iter().enumerate() {
+        let path = dir.path().join(format!("{n}.jsonl"));
+        std::fs::write(&path, other).unwrap();
+        paused().block_on(builder(&path, &Ran::default()).open()).map(drop).unwrap_err();
+        assert_eq!(&std::fs::read_to_string(&path).unwrap(), other);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn c_j11_what_is_no_file_keeps_its_mode() {
+    let dir = directory();
+    let socket = dir.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let null = Path::new("/dev/null");
+    let before = std::fs::metadata(null).unwrap().permissions();
+    for place in [null, &socket, dir.path()] {
+        paused().block_on(builder(place, &Ran::default()).open()).map(drop).unwrap_err();
+    }
+    assert_eq!(std::fs::metadata(null).unwrap().permissions(), before);
+    assert!(!Path::new("/dev/null.lock").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn c_j10_what_is_gone_from_the_file_is_not_gone_on_from() {
+    type Harm = fn(&Path);
+    let removed: Harm = |path| std::fs::remove_file(path).unwrap();
+    let replaced: Harm = |path| {
+        let copy = path.with_extension("copy");
+        std::fs::copy(path, &copy).unwrap();
+        std::fs::rename(copy, path).unwrap();
+    };
+    let shorter: Harm = |path| {
+        let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+    };
+    for harm in [removed, replaced, shorter] {
+        let dir = directory();
+        let path = dir.path().join("session.jsonl");
+        paused().block_on(async {
+            let agent = builder(&path, &Ran::default()).open().await.unwrap();
+            agent.prompt(Say::text("hi").id("hi")).await.unwrap();
+            harm(&path);
+            let refused = agent.submit(Say::text("more").id("more")).await.unwrap_err().to_string();
+            assert!(refused.contains("while it was open"), "{refused}");
+        });
+    }
+}
+
+#[test]
 fn c_j09_a_journal_is_opened_once() {
     let dir = directory();
     let mut journal = FileJournal::at(dir.path().join("session.jsonl"));

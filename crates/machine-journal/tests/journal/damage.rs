@@ -191,3 +191,14 @@ fn c_j06_a_record_of_another_session_is_seen() {
     }
     assert!(seen > 0);
 }
+
+#[test]
+fn c_j06_a_number_that_is_too_large_is_an_error() {
+    let good = whole_session().journal.records().to_vec();
+    let acts = position(&good, |record| matches!(record, Record::Act { .. }));
+    let huge = with(&good, acts, |record| {
+        let Record::Act { n, .. } = record else { unreachable!() };
+        *n = u64::MAX;
+    });
+    refused(&huge, |e| matches!(e, ReplayError::Number { .. }));
+}
