@@ -52,6 +52,8 @@ pub struct Carry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     turn_config: Option<Arc<Config>>,
     agent: Machine<Agent>,
+    /// How many past inputs are remembered (A10).
+    remembered: usize,
     turn: Option<Machine<Turn>>,
     calls: BTreeMap<CallId, Machine<Call>>,
     batch: Batch,
@@ -101,14 +103,9 @@ impl Change {
             Event::Committed { entry, .. } => Some(Self::Entry(entry.clone())),
             Event::Edited { edit } => Some(Self::Edit(edit.clone())),
             Event::Receipt { input, receipt } => {
-                let last = match receipt {
-                    // A reminder has no receipt that is kept.
-                    Receipt::Accepted | Receipt::Steered | Receipt::Held(_) => {
-                        engine.agent.data().inbox.receipt(input).is_some()
-                    }
-                    Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned => true,
-                    Receipt::TurnEnded(..) => false,
-                };
+                // A reminder has no receipt that is kept; nor has what was forgotten at once.
+                let last = !matches!(receipt, Receipt::TurnEnded(..))
+                    && engine.agent.data().inbox.receipt(input).is_some();
                 last.then(|| Self::Receipt(input.clone(), receipt.clone()))
             }
             Event::Configured => Some(Self::Configured(engine.config.clone())),
@@ -131,6 +128,7 @@ impl Engine {
             now: *now,
             turn_config: (turn_config != config).then(|| turn_config.clone()),
             agent: Machine::resume(agent.data().without_receipts(), agent.state().clone()),
+            remembered: agent.data().remembered(),
             turn: turn.clone(),
             calls: calls.clone(),
             batch: batch.clone(),
@@ -165,13 +163,10 @@ impl Engine {
                 Change::Entry(entry) => history.append(entry.clone())?,
                 Change::Edit(edit) => history.edit(edit)?,
                 Change::Configured(newest) => config = newest.clone(),
-                // As many are remembered as the configuration of then allowed.
-                Change::Receipt(id, receipt) => {
-                    known.inbox.told_again(id, receipt, config.inbox.remembered_ids);
-                }
+                Change::Receipt(id, receipt) => known.inbox.told_again(id, receipt),
             }
         }
-        let Carry { schema: _, now, turn_config, agent, turn, calls, batch, .. } = carry;
+        let Carry { schema: _, now, turn_config, agent, remembered, turn, calls, batch, .. } = carry;
         let Carry { ledger, repeats, hook_text, asks, told, .. } = carry;
         let (agent, state) = agent.into_parts();
         Ok(Self {
@@ -179,7 +174,7 @@ impl Engine {
             told: told.with(&config),
             config,
             now,
-            agent: Machine::resume(agent.with_receipts(known.inbox), state),
+            agent: Machine::resume(agent.with_receipts(known.inbox, remembered), state),
             turn,
             calls,
             batch,

@@ -247,8 +247,12 @@ impl Inbox {
 
     /// Whether this id is pending: in a lane, or among the reminders.
     pub fn is_pending(&self, id: &InputId) -> bool {
-        let in_lane = self.lane.iter().any(|waiting| waiting.id() == Some(id));
-        in_lane || self.is_queued(id) || self.reminders.iter().any(|reminder| reminder.key == *id)
+        self.is_in_a_lane(id) || self.reminders.iter().any(|reminder| reminder.key == *id)
+    }
+
+    /// Whether this id is pending and no reminder's.
+    pub(crate) fn is_in_a_lane(&self, id: &InputId) -> bool {
+        self.is_queued(id) || self.lane.iter().any(|waiting| waiting.id() == Some(id))
     }
 
     /// Whether this id is a pending prompt's.

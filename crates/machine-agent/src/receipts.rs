@@ -14,11 +14,20 @@ impl Inbox {
         let Some(known) = self.receipts.get_mut(id) else { return };
         *known = receipt;
         self.past.push_back(id.clone());
+        self.forget_all_but(most);
+    }
+
+    fn forget_all_but(&mut self, most: usize) {
         while self.past.len() > most {
             if let Some(oldest) = self.past.pop_front() {
                 self.receipts.remove(&oldest);
             }
         }
+    }
+
+    /// How many past inputs are remembered.
+    pub(crate) fn remembered(&self) -> usize {
+        self.past.len()
     }
 
     /// A copy without receipts.
@@ -36,16 +45,43 @@ impl Inbox {
         past.chain(self.receipts.iter().filter(move |(id, _)| !are_past.contains(id)))
     }
 
-    /// Hears of a receipt again, in the order in which they were reported (J05). `most`: how many were remembered then.
-    pub fn told_again(&mut self, id: &InputId, receipt: &Receipt, most: usize) {
+    /// Hears of a receipt again, in the order in which they were reported (J05). Nothing is forgotten meanwhile.
+    pub fn told_again(&mut self, id: &InputId, receipt: &Receipt) {
         match receipt {
-            Receipt::Accepted | Receipt::Steered | Receipt::Held(_) => {
+            Receipt::Accepted => {
+                if self.receipts.insert(id.clone(), receipt.clone()).is_some() {
+                    // It had been forgotten, or it could not have come again.
+                    self.past.retain(|past| past != id);
+                }
+            }
+            Receipt::Steered | Receipt::Held(_) => {
                 self.receipts.insert(id.clone(), receipt.clone());
             }
             Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned => {
-                self.remember(id, receipt.clone(), most);
+                self.remember(id, receipt.clone(), usize::MAX);
             }
             Receipt::TurnEnded(..) => {}
         }
+    }
+
+    /// Takes over what was told again, as many past inputs as are still remembered. Whatever the bounds were: what is
+    /// forgotten is the oldest. What waited and does not any more was taken and forgotten at once.
+    pub(crate) fn with_receipts(mut self, of: Self, remembered: usize) -> Self {
+        let waited = of.open_ids().cloned().collect::<BTreeSet<_>>();
+        (self.receipts, self.past) = (of.receipts, of.past);
+        self.forget_all_but(remembered);
+        for id in waited {
+            if !self.is_in_a_lane(&id) {
+                self.receipts.remove(&id);
+            }
+        }
+        self
+    }
+
+    /// Inputs of which nobody told what became of them.
+    fn open_ids(&self) -> impl Iterator<Item = &InputId> {
+        let is_open =
+            |receipt: &Receipt| matches!(receipt, Receipt::Accepted | Receipt::Steered | Receipt::Held(_));
+        self.receipts.iter().filter(move |(_, receipt)| is_open(receipt)).map(|(id, _)| id)
     }
 }

@@ -153,10 +153,14 @@ impl Agent {
         Self { inbox: self.inbox.without_receipts(), roster: self.roster.clone(), ..*self }
     }
 
-    /// The same agent, with these receipts.
-    pub fn with_receipts(mut self, of: Inbox) -> Self {
-        (self.inbox.receipts, self.inbox.past) = (of.receipts, of.past);
-        self
+    /// How many past inputs are remembered (A10).
+    pub fn remembered(&self) -> usize {
+        self.inbox.remembered()
+    }
+
+    /// The same agent, with the receipts that were told again, as many of past inputs as are remembered.
+    pub fn with_receipts(self, of: Inbox, remembered: usize) -> Self {
+        Self { inbox: self.inbox.with_receipts(of, remembered), ..self }
     }
 
     /// What waits for the next step, as a turn needs to know it (T13).

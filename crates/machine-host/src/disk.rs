@@ -72,6 +72,20 @@ pub(crate) fn lock(at: &Path, what: &Path) -> Result<File, FileError> {
     held(lock, File::try_lock, at, what)
 }
 
+/// The file is locked as well, where that keeps nobody from reading it: somebody may have removed the lock beside it.
+pub(crate) fn lock_itself(file: &File, path: &Path) -> Result<(), FileError> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            Err(FileError::Held { path: path.to_owned(), who: "another process".into() })
+        }
+        Err(TryLockError::Error(source)) => Err(FileError::io(path, source)),
+    }
+}
+
 /// Keeps away who would lock it, and is refused by who did. None if there is no such lock.
 pub(crate) fn share(at: &Path, what: &Path) -> Result<Option<File>, FileError> {
     match OpenOptions::new().read(true).write(true).open(at) {

@@ -110,6 +110,17 @@ async fn c_j07_there_are_fixtures_of_todays_rules() {
     assert!(recorded().contains(&today), "record them: RECORD=1 cargo test -p machine-host --test releases");
 }
 
+/// A whole session as it was recorded: whoever changes what an engine does, in a machine or between them, sees it here.
+#[test]
+fn c_j06_what_todays_rules_recorded_they_still_lead_to() {
+    let path = fixtures().join(format!("rules-{SEMANTICS}/session.jsonl"));
+    let again = replay(&FileJournal::read(path).unwrap().records, &mut |_, _| {});
+    let again = again.unwrap_or_else(|error| {
+        panic!("the same inputs lead elsewhere now: raise `SEMANTICS` and record fixtures ({error})")
+    });
+    assert_eq!(again.not_compared, 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn c_j06_a_journal_of_every_earlier_version_opens_and_goes_on() {
     for rules in recorded() {

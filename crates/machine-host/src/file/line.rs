@@ -6,8 +6,9 @@ use serde::Deserialize;
 
 use crate::file::FileError;
 
-/// The largest input, in bytes of JSON.
-pub(crate) const MOST: usize = 1 << 20;
+/// The largest input, in bytes of JSON. Four times what a response may have (`turn.response_bytes`): a bound against what
+/// runs away, not for what a tool may say.
+pub(crate) const MOST: usize = 64 << 20;
 
 const HEAD: usize = r#"{"crc":"00000000","#.len();
 

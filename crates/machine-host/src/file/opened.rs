@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use machine_journal::Record;
 
-use crate::disk::{lock, lock_of, make_private, private, sync_name};
+use crate::disk::{lock, lock_itself, lock_of, make_private, private, sync_name};
 use crate::file::line::encode;
 use crate::file::scan::{Reach, Scan, scan};
 use crate::file::whole::write_without_past;
@@ -46,6 +46,7 @@ impl Opened {
         }
         let path = path.canonicalize().map_err(failed)?;
         let lock = lock(&lock_of(&path), &path)?;
+        lock_itself(&file, &path)?;
         // In this order: a store looks for the lock of a file after it has its own.
         let no_store = store::keep_out(path.parent().unwrap_or(Path::new("/")), &path)?;
         let (_lock, _no_store) = (lock, no_store);
@@ -124,6 +125,7 @@ impl Opened {
     fn drop_past(&mut self, scanned: Scan) -> Result<Scan, FileError> {
         match write_without_past(&self.path, &scanned.records) {
             Ok(file) => {
+                lock_itself(&file, &self.path)?;
                 self.file = file;
                 self.scan(Reach::Opening)
             }

@@ -264,7 +264,7 @@ fn c_j11_what_is_no_file_keeps_its_mode() {
         paused().block_on(builder(place, &Ran::default()).open()).map(drop).unwrap_err();
     }
     assert_eq!(std::fs::metadata(null).unwrap().permissions(), before);
-    assert!(!Path::new("/dev/null.lock").exists());
+    assert!(!dir.path().join("socket.lock").exists());
 }
 
 #[cfg(unix)]
@@ -341,6 +341,20 @@ fn c_j09_a_second_opener_is_refused_with_who_holds_it() {
 
 #[cfg(unix)]
 #[test]
+fn c_j09_a_second_opener_is_refused_also_when_the_lock_file_was_removed() {
+    let dir = directory();
+    let path = dir.path().join("session.jsonl");
+    paused().block_on(async {
+        let first = builder(&path, &Ran::default()).open().await.unwrap();
+        std::fs::remove_file(dir.path().join("session.jsonl.lock")).unwrap();
+        let second = builder(&path, &Ran::default()).open().await.map(drop).unwrap_err().to_string();
+        assert!(second.contains("is open in another process"), "{second}");
+        first.prompt(Say::text("hi").id("hi")).await.unwrap();
+    });
+}
+
+#[cfg(unix)]
+#[test]
 fn c_j11_the_file_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let (dir, path, bytes) = bytes();
@@ -352,6 +366,22 @@ fn c_j11_the_file_is_its_owners_alone() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async { drop(builder(&open, &Arc::default()).open().await.unwrap()) });
     assert_eq!(mode(&open), 0o600);
+}
+
+/// Who says a lot is no reason to stop.
+#[test]
+fn what_has_some_megabytes_is_written() {
+    let dir = directory();
+    let path = dir.path().join("session.jsonl");
+    paused().block_on(async {
+        let agent = builder(&path, &Ran::default()).open().await.unwrap();
+        let end = agent.prompt(Say::text("x".repeat(3 << 20)).id("long")).await.unwrap();
+        assert!(matches!(end.reason, machine_core::event::EndReason::Completed { .. }));
+        let history = agent.history().await.unwrap();
+        agent.park().await.unwrap();
+        let again = builder(&path, &Ran::default()).open().await.unwrap();
+        assert_eq!(again.history().await.unwrap(), history);
+    });
 }
 
 #[test]

@@ -36,6 +36,9 @@ impl Files {
         let (path, seam) = (name.path(&self.directory), self.seam.clone());
         self.with(name, |file| {
             seam.pass(Step::FileWrite, &path)?;
+            if file.metadata()?.len() < at {
+                return Err(io::Error::other("the file was made shorter while it was open"));
+            }
             file.seek(SeekFrom::Start(at))?;
             file.write_all(bytes)?;
             seam.pass(Step::FileWritten, &path)

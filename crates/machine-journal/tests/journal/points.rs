@@ -110,21 +110,35 @@ fn c_j02_there_is_a_point_at_each_turn_end_edit_recovery_and_close() {
     assert_eq!(seen.len(), 4, "{seen:?}");
 }
 
-/// However few ids are remembered, and whatever was remembered when.
+/// However few ids are remembered, and whatever was remembered when: also where more are than may be, until the next one
+/// is taken, and where an id comes again after it was forgotten.
 #[test]
 fn c_a10_receipts_are_those_of_the_run_however_few_are_remembered() {
-    for remembered_ids in 0..3 {
+    for bounds in [[0; 6], [1; 6], [2; 6], [3, 3, 1, 1, 0, 2], [4, 4, 4, 1, 4, 0], [0, 2, 0, 2, 0, 2]] {
         let mut config = Config::default();
-        config.inbox.remembered_ids = remembered_ids;
-        let mut session = Session::with(config.clone());
-        for n in 0..4 {
+        let mut session = Session::new();
+        for (n, remembered_ids) in bounds.into_iter().enumerate() {
+            config.inbox.remembered_ids = remembered_ids;
+            session.feed(Command::Configure(Arc::new(config.clone())).into());
+            let same = |session: &Session| {
+                let records = session.journal.records();
+                let thin = without_past(records).unwrap();
+                assert_eq!(reopen(records).unwrap().engine, session.engine, "{bounds:?} {n}");
+                assert_eq!(reopen(&thin).unwrap().engine, session.engine, "{bounds:?} {n}, without its past");
+            };
+            same(&session);
             session.feed(Command::Inject(Note::text(format!("note {n}"), "to know")).into());
             session.feed(Command::Remind(reminder(&format!("key {}", n % 2))).into());
-            session.prompt(&format!("prompt {n}"));
+            // With few ids remembered this one comes again.
+            let again = Command::Submit(Submit::text(format!("prompt {}", n / 3), "go")).into();
+            if session.engine.admit(&again).is_ok() {
+                session.feed(again);
+                session.respond(&[]);
+            }
+            same(&session);
+            session.prompt(&format!("another {n}"));
             session.respond(&[]);
-            assert_eq!(reopen(session.journal.records()).unwrap().engine, session.engine, "{remembered_ids}");
-            let thin = without_past(session.journal.records()).unwrap();
-            assert_eq!(reopen(&thin).unwrap().engine, session.engine, "{remembered_ids}");
+            same(&session);
         }
     }
 }

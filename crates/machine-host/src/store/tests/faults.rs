@@ -139,3 +139,19 @@ async fn a_panic_of_the_writer_is_an_error_of_all() {
     store.close().await.unwrap_err();
     assert_eq!((read(&place, "a").await, read(&place, "b").await), (records(1), records(1)));
 }
+
+#[tokio::test]
+async fn c_j10_a_sessions_file_that_was_made_shorter_is_not_gone_on_from() {
+    let (_dir, place) = place();
+    let store = Store::open(&place).await.unwrap();
+    let mut a = session(&store, "a").await;
+    write(&mut a, &records(3)).await.unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(place.join("a.jsonl")).unwrap();
+    file.set_len(10).unwrap();
+    let error = write(&mut a, &[record(3)]).await.unwrap_err().to_string();
+    assert!(error.contains("a.jsonl: the file was made shorter while it was open"), "{error}");
+    drop(a);
+    store.close().await.unwrap_err();
+    // What was acknowledged is in the log still, and is not thrown away.
+    assert!(contents(&place).iter().any(|(name, bytes)| name.contains("store.log") && !bytes.is_empty()));
+}
