@@ -31,7 +31,7 @@ use crate::watch::{Events, Place, Seen};
 /// Every command is answered when it is durable (J02). While nothing runs the agent is a value, without any task or
 /// timer (H06); the next command starts its driver. When the last handle is dropped, everything that runs is dropped
 /// with it and nothing more is journaled, as if the process had died: the next opening recovers (J05).
-/// [`close`](Self::close) is the orderly way.
+/// Its journal is free a moment later. [`close`](Self::close) is the orderly way, and waits.
 ///
 /// What only makes sense from outside (`prompt`, `idle`, `maintain`) is an error in a tool or hook of the same agent,
 /// not a wait without end (H08).

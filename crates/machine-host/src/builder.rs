@@ -128,7 +128,7 @@ impl AgentBuilder {
 
     /// Output of a call above `calls.output_chars` is written in full to a file in this directory, which the shortened
     /// result names (V15). Files are new, for their owner only, and stay; the directory is made when it is needed. What
-    /// was not finalized is not written (C11). Default: what is above the limit is lost.
+    /// was not finalized is not written (C11); a seal does not see these files. Default: what is above the limit is lost.
     pub fn spill(self, dir: impl Into<PathBuf>) -> Self {
         Self { spill: Some(dir.into().into()), ..self }
     }

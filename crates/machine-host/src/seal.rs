@@ -31,10 +31,10 @@ impl Chain {
             let sealed = catch_unwind(AssertUnwindSafe(|| placed.hook.seal(input)));
             if let Err(panic) = sealed {
                 let why = message(&*panic);
-                return Err(format!("the hook `{name}` panicked when it sealed an input: {why}").into());
+                return Err(format!("hook {name} panicked when it sealed an input: {why}").into());
             }
             if which(input) != before {
-                return Err(format!("the hook `{name}` made another input of one that it sealed").into());
+                return Err(format!("hook {name} made another input of one that it sealed").into());
             }
         }
         Ok(())

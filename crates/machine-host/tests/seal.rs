@@ -91,7 +91,7 @@ async fn c_j11_a_seal_that_fails_faults_the_agent_and_nothing_is_written() {
         armed.store(true, Ordering::Relaxed);
         let refused = agent.submit(SECRET).await.unwrap_err();
         let CommandError::Refused(why) = &refused else { unreachable!("{refused}") };
-        assert!(why.to_string().contains("the hook `the closure `seal``"), "{why}");
+        assert!(why.to_string().contains("hook the closure `seal`"), "{why}");
         assert_eq!(journal.lock().unwrap().records(), before, "nothing of it was written");
         let mut last = None;
         while let Some(Ok(seen)) = events.try_next() {

@@ -107,6 +107,9 @@ pub struct Replay {
     /// Handle every record and compare all that follows from it. Without it: from the last point on
     #[arg(long)]
     pub verify: bool,
+    /// Print the entries of the history, one line each with its number; `fork --at` counts them
+    #[arg(long)]
+    pub history: bool,
     /// Print the state of every machine and what is waited for, as JSON
     #[arg(long)]
     pub state: bool,

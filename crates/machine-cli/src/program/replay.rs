@@ -6,13 +6,15 @@ use std::process::ExitCode;
 use machine_adapter::Engine;
 use machine_adapter::view::View;
 use machine_core::digest::Digest;
+use machine_core::history::History;
 use machine_core::machine::Path;
-use machine_host::Recorded;
+use machine_core::message::Entry;
+use machine_host::{Recorded, Torn};
 use machine_journal::{Closing, Record, Reopened, SEMANTICS, reopen, replay as compared};
 use serde::Serialize;
 
 use crate::program::args;
-use crate::program::console::tell;
+use crate::program::console::{one_line, tell};
 use crate::program::exit::{self, Usage};
 use crate::program::record;
 
@@ -23,6 +25,10 @@ struct Shown {
     record: usize,
     inputs: u64,
     events: u64,
+    /// Inputs before the oldest record that is kept; their records were dropped.
+    dropped: u64,
+    /// A torn end.
+    torn: Option<Ended>,
     entries: usize,
     /// Over all entries of history.
     digest: Digest,
@@ -33,11 +39,22 @@ struct Shown {
     state: View,
 }
 
+/// A torn end: the first line that is not whole, and how many bytes it has.
+#[derive(Debug, Serialize)]
+struct Ended {
+    line: u64,
+    bytes: u64,
+}
+
 /// Replays a file.
 pub fn replay(args: &args::Replay) -> Result<ExitCode, Usage> {
     let Recorded { records, torn } = record::read(&args.file, args.until)?;
-    if let Some(torn) = torn.filter(|_| args.until.is_none()) {
-        tell(&format!("it ends in the middle of line {}; {} bytes are not looked at", torn.line, torn.bytes));
+    let torn = torn.filter(|_| args.until.is_none());
+    if let Some(torn) = torn {
+        tell(&format!(
+            "line {} is not whole, and nothing after it says that it was durable; {} bytes are not looked at",
+            torn.line, torn.bytes
+        ));
     }
     let done = if args.verify { compared(&records, &mut |_, _| {}) } else { reopen(&records) };
     let reopened = match done {
@@ -56,8 +73,9 @@ pub fn replay(args: &args::Replay) -> Result<ExitCode, Usage> {
     if !reopened.passed_over.is_empty() {
         tell(&format!("inputs {:?} fit nothing under today's rules", reopened.passed_over));
     }
-    let shown = shown(&records, &reopened, args.verify && others == 0);
+    let shown = shown(&records, &reopened, torn, args.verify && others == 0);
     let text = match () {
+        () if args.history => in_lines(reopened.engine.history()),
         () if args.json => to_json(serde_json::to_string(&shown)),
         () if args.state => to_json(serde_json::to_string_pretty(&shown.state)),
         () => in_words(&shown, &reopened.engine),
@@ -72,13 +90,15 @@ pub fn replay(args: &args::Replay) -> Result<ExitCode, Usage> {
     }
 }
 
-fn shown(records: &[Record], reopened: &Reopened, verified: bool) -> Shown {
+fn shown(records: &[Record], reopened: &Reopened, torn: Option<Torn>, verified: bool) -> Shown {
     let Reopened { engine, closing, writer, .. } = reopened;
     let is_closed = engine.agent().state().leaf() == "Closed";
     Shown {
         record: records.len() - 1,
         inputs: writer.inputs(),
         events: writer.events(),
+        dropped: records.get(1).and_then(Record::point).map_or(0, |point| point.n),
+        torn: torn.map(|torn| Ended { line: torn.line, bytes: torn.bytes }),
         entries: engine.history().len(),
         digest: engine.history().digest(),
         verified,
@@ -88,13 +108,16 @@ fn shown(records: &[Record], reopened: &Reopened, verified: bool) -> Shown {
 }
 
 fn in_words(shown: &Shown, engine: &Engine) -> String {
-    let Shown { record, inputs, events, entries, digest, verified, open, state } = shown;
+    let Shown { record, inputs, events, dropped, torn: _, entries, digest, verified, open, state } = shown;
     let path = |names: &[&str]| names.join(" > ");
     let mut lines = vec![
         format!("record   {record}: {inputs} inputs, {events} durable events"),
         format!("history  {entries} entries, digest {digest}"),
         format!("agent    {}{}", path(state.agent), if state.paused { ", paused" } else { "" }),
     ];
+    if *dropped > 0 {
+        lines.push(format!("dropped  the records of {dropped} inputs; the session is shown from there on"));
+    }
     if state.queued_prompts + state.next_step > 0 {
         lines.push(format!(
             "pending  {} prompts, {} for the next step",
@@ -117,6 +140,28 @@ fn in_words(shown: &Shown, engine: &Engine) -> String {
         lines.push("verified every record leads to what comes after it".into());
     }
     lines.join("\n")
+}
+
+/// One line an entry: its number, whose it is, and how it begins.
+fn in_lines(history: &History) -> String {
+    let line = |(n, entry): (usize, &std::sync::Arc<Entry>)| {
+        let calls: Vec<_> =
+            entry.message.calls().map(|call| format!("{} {}", call.tool, call.args)).collect();
+        let said = [entry.message.text(), calls.join(", ")].concat();
+        format!("{n:>5}  {:<9}  {}", format!("{:?}", entry.message.role()).to_lowercase(), begins(&said))
+    };
+    history.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Characters of an entry that are shown.
+const SHOWN: usize = 100;
+
+fn begins(said: &str) -> String {
+    let said = one_line(said);
+    match said.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &said[..at]),
+        None => said,
+    }
 }
 
 fn to_json(text: Result<String, serde_json::Error>) -> String {

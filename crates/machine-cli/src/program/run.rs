@@ -79,7 +79,7 @@ pub struct Opened {
 async fn greet(agent: &Agent, torn: &TornEnd) {
     if let Some(torn) = torn.get() {
         tell(&format!(
-            "the journal ends in the middle of line {}; {} bytes are dropped",
+            "line {} of the journal is not whole, and nothing after it says that it was durable; {} bytes are dropped",
             torn.line, torn.bytes
         ));
     }

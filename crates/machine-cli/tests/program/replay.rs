@@ -94,12 +94,48 @@ fn a_torn_end_is_told_and_a_file_that_is_none_is_refused() {
     bytes.truncate(bytes.len() - 3);
     fs::write(&journal, &bytes).expect("a torn file");
     let ran = replay(&journal, &[]);
-    assert!(ran.ended(0).err.contains("it ends in the middle of line "), "{}", ran.err);
+    assert!(
+        ran.ended(0).err.contains("is not whole, and nothing after it says that it was durable"),
+        "{}",
+        ran.err
+    );
+    assert!(json(&replay(&journal, &["--json"]))["torn"]["bytes"].is_u64());
     let none = replay(&world.dir().join("none.jsonl"), &[]);
     assert!(none.ended(2).err.contains("none.jsonl"), "{}", none.err);
     let empty = world.dir().join("empty.jsonl");
     fs::write(&empty, "").expect("an empty file");
     assert!(replay(&empty, &[]).ended(2).err.contains("there is no record in it"));
+}
+
+#[test]
+fn the_history_is_listed_as_a_fork_counts_it() {
+    let (_world, journal) = recorded();
+    let ran = replay(&journal, &["--history"]);
+    let lines: Vec<_> = ran.ended(0).out.lines().collect();
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    assert!(lines[0].contains("0  user") && lines[0].ends_with("go"), "{lines:?}");
+    assert!(lines[1].contains("assistant") && lines[1].contains("shell {"), "{lines:?}");
+    assert!(lines[3].contains("3  tool") && lines[3].contains("two"), "{lines:?}");
+}
+
+/// What only the store's log has is not in the file.
+#[test]
+fn a_session_of_a_store_that_did_not_end_in_order_is_told() {
+    let (world, journal) = recorded();
+    fs::write(world.dir().join("../store.log.1"), "").expect("a log");
+    assert!(replay(&journal, &[]).ended(0).err.contains("store.log.1: what this store has durable"));
+}
+
+#[test]
+fn a_past_that_was_dropped_is_told() {
+    let (world, journal) = recorded();
+    let records = machine_host::FileJournal::read(&journal).expect("records").records;
+    let thin = world.dir().join("../thin.jsonl");
+    let kept = machine_journal::without_past(&records).expect("a session");
+    machine_host::FileJournal::create(&thin, &kept).expect("a file");
+    let ran = replay(&thin, &["--verify"]);
+    assert!(ran.ended(0).out.contains("dropped  the records of "), "{}", ran.out);
+    assert!(json(&replay(&thin, &["--json"]))["dropped"].as_u64().is_some_and(|n| n > 0));
 }
 
 #[test]

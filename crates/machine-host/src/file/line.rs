@@ -52,23 +52,13 @@ pub(crate) fn checked(line: &[u8], last: u32) -> Option<(u32, &[u8])> {
     (found == head(crc).as_bytes()).then_some((crc, rest))
 }
 
-/// The checksum that a line says it has.
-pub(crate) fn stated(line: &[u8]) -> Option<u32> {
-    let digits = std::str::from_utf8(line.get(HEAD - 10..HEAD - 2)?).ok()?;
-    u32::from_str_radix(digits, 16).ok()
-}
-
-/// The checksum that a line should have after this last one.
-pub(crate) fn due(line: &[u8], last: u32) -> Option<u32> {
-    line.get(HEAD..).map(|rest| checksum(last, rest))
-}
-
-/// How far the file was durable, as a checked line says.
+/// How far the file was durable when a line was written, as it says.
 pub(crate) fn synced(line: &[u8]) -> Option<u64> {
     #[derive(Deserialize)]
     struct Mark {
         synced: u64,
     }
+    let line = line.trim_ascii_end();
     serde_json::from_slice(line).ok().map(|Mark { synced }| synced)
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use machine_journal::Record;
 
-use crate::file::line::{BEGINS, checked, due, is_point, may_begin, read, stated, synced};
+use crate::file::line::{BEGINS, checked, is_point, may_begin, read, synced};
 use crate::file::{FileError, Torn};
 
 /// Which records are read.
@@ -51,7 +51,7 @@ pub(crate) fn scan(path: &Path, bytes: &[u8], reach: Reach) -> Result<Scan, File
     let torn = (end < bytes.len()).then_some(Torn { line: lines + 1, bytes: (bytes.len() - end) as u64 });
     if let Some(Torn { line, .. }) = torn {
         let path = path.to_owned();
-        if was_durable(line, &bytes[end..], last) {
+        if was_durable(line, &bytes[end..]) {
             return Err(FileError::Damaged { path, line, offset: end as u64 });
         }
         // No line of ours has a carriage return: other line ends are somebody's doing, and no torn end.
@@ -89,23 +89,12 @@ fn needed(sound: &[Sound<'_>], reach: Reach) -> impl Iterator<Item = usize> {
     sound.iter().enumerate().filter(move |(line, sound)| wanted(*line, sound.is_point)).map(|(line, _)| line)
 }
 
-/// Whether a line after this one (from 1) says that it was durable. `last`: the checksum of the line before it. A later line
-/// is sound if it follows the one before it: as that one says, or as it should say if only what it says is damaged. Lines
-/// are found by how they begin: the end of one may be damaged, too.
-fn was_durable(number: u64, rest: &[u8], last: u32) -> bool {
+/// Whether a line after this one (from 1) says that it was durable. It is believed also where it is not sound itself: rather
+/// is a torn end called damage than what was promised cut off. Lines are found by how they begin, for their ends may be
+/// damaged, too.
+fn was_durable(number: u64, rest: &[u8]) -> bool {
     let begins = rest.windows(BEGINS.len()).enumerate().skip(1).filter(|(_, window)| *window == BEGINS);
-    let mut starts: Vec<usize> = std::iter::once(0).chain(begins.map(|(at, _)| at)).collect();
-    starts.push(rest.len() + 1);
-    // The last has its line's end, or it was cut before.
-    let rest = rest.strip_suffix(b"\n").unwrap_or(rest);
-    let line = |pair: &[usize]| &rest[pair[0]..(pair[1] - 1).min(rest.len())];
-    let lines: Vec<&[u8]> = starts.windows(2).map(line).collect();
-    let mut before = vec![due(lines[0], last)];
-    before.extend(lines.iter().map(|line| stated(line)));
-    let is_sound = |n: usize| {
-        let possible = [before[0].filter(|_| n == 1), before[n]];
-        possible.into_iter().flatten().any(|before| checked(lines[n], before).is_some())
-    };
-    let mut later = (1..lines.len()).filter(|n| is_sound(*n));
-    later.any(|n| synced(lines[n]).is_some_and(|synced| synced >= number))
+    let starts: Vec<usize> = begins.map(|(at, _)| at).chain([rest.len() + 1]).collect();
+    let mut lines = starts.windows(2).map(|pair| &rest[pair[0]..(pair[1] - 1).min(rest.len())]);
+    lines.any(|line| synced(line).is_some_and(|synced| synced >= number))
 }

@@ -20,10 +20,14 @@ pub struct Recorded {
 }
 
 impl FileJournal {
-    /// All records of a file, without opening it: nothing is locked or changed, and its writer may be at work.
+    /// All records of a file, without opening it: nothing is locked or changed, and its writer may be at work. Of a session
+    /// in a [`Store`](crate::Store) that is open, or did not end in order, the last ones may be in the store's log only.
     pub fn read(path: impl AsRef<Path>) -> Result<Recorded, FileError> {
         let path = path.as_ref();
         let failed = |source| FileError::io(path, source);
+        if !path.metadata().map_err(failed)?.is_file() {
+            return Err(FileError::NotAJournal { path: path.to_owned() });
+        }
         let mut bytes = Vec::new();
         File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(failed)?;
         let Scan { records, torn, .. } = scan(path, &bytes, Reach::All)?;
