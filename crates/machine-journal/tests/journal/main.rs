@@ -8,3 +8,4 @@ mod points;
 mod reopen;
 mod rules;
 mod session;
+mod walk;

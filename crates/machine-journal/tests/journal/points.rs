@@ -143,6 +143,24 @@ fn c_a10_receipts_are_those_of_the_run_however_few_are_remembered() {
     }
 }
 
+/// An input that waited, was taken and forgotten at once, and whose id is a reminder's key now.
+#[test]
+fn c_a10_what_was_forgotten_at_once_stays_forgotten() {
+    let mut config = Config::default();
+    config.inbox.remembered_ids = 0;
+    let mut session = Session::with(config);
+    session.feed(Command::Pause.into());
+    session.prompt("x");
+    session.feed(Command::Resume.into());
+    session.feed(Command::Remind(reminder("x")).into());
+    session.feed(Command::Pause.into());
+    session.respond(&[]);
+    assert!(session.engine.agent().data().inbox.is_pending(&"x".into()), "the reminder waits");
+    let opened = reopen(session.journal.records()).unwrap().engine;
+    assert_eq!(opened, session.engine);
+    assert!(opened.admit(&Command::Remind(reminder("x")).into()).is_ok());
+}
+
 #[test]
 fn c_j07_points_and_tail_equal_the_full_replay_after_every_record() {
     for session in [eventful(), whole_session()] {
