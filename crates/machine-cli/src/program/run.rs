@@ -49,11 +49,14 @@ pub fn run(args: Run) -> Result<ExitCode, Usage> {
 async fn follow(args: Run, workspace: Arc<Workspace>, model: Player) -> Result<ExitCode, Usage> {
     let terminal = Terminal::is_there() && !args.json;
     let opened = open(&args, &workspace, model, terminal).await?;
-    let console: Box<dyn Console> = match () {
+    let mut console: Box<dyn Console> = match () {
         () if args.json => Box::<Json>::default(),
         () if terminal => Box::new(Terminal::new(args.prompt.is_none())),
         () => Box::<Plain>::default(),
     };
+    if let Ok(history) = opened.agent.history().await {
+        console.recall(&history);
+    }
     let mut session = Session::new(opened, console, terminal);
     Ok(match args.prompt {
         Some(prompt) => session.once(prompt).await,

@@ -37,6 +37,21 @@ fn it_is_one_programs_at_a_time() {
 }
 
 #[test]
+fn a_call_that_was_lost_is_named() {
+    let world = World::new();
+    let model = world.script("- calls:\n    - {tool: shell, args: {command: \"touch here; sleep 300\"}}\n");
+    let journal = world.dir().join("../session.jsonl");
+    let journal = journal.to_str().expect("UTF-8");
+    let running = world.start(&["go", "--model", &model, "--approve", "all", "--journal", journal]);
+    wait(|| world.dir().join("here").exists(), || "the command".to_owned());
+    running.signal(Signal::KILL);
+    running.end();
+    let model = world.script(SAYS);
+    let second = world.run(&["and now", "--model", &model, "--journal", journal]);
+    assert!(second.ended(0).out.contains("unknown shell touch here"), "{}", second.out);
+}
+
+#[test]
 fn a_damaged_journal_is_refused_and_left_alone() {
     let world = World::new();
     let (model, journal) = (world.script(SAYS), world.dir().join("../session.jsonl"));

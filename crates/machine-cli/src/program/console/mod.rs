@@ -15,12 +15,18 @@ pub use say::one_line;
 pub use terminal::Terminal;
 
 use machine_adapter::view::View;
+use machine_core::history::History;
 use machine_host::{ApproveQuestion, Seen};
 
 /// Shows a run.
 pub trait Console {
     /// Something happened.
     fn event(&mut self, seen: &Seen);
+
+    /// What was said before this run: its calls may still end.
+    fn recall(&mut self, history: &History) {
+        let _ = history;
+    }
 
     /// Whether it shows the states as they are now.
     fn has_status(&self) -> bool {

@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 
 use machine_core::event::{Event, Receipt};
+use machine_core::history::History;
 use machine_core::ids::CallId;
 use machine_core::message::Message;
 use machine_core::outcome::Outcome;
@@ -19,6 +20,10 @@ pub struct Plain {
 }
 
 impl Console for Plain {
+    fn recall(&mut self, history: &History) {
+        self.words.recall(history);
+    }
+
     fn event(&mut self, seen: &Seen) {
         let text = self.words.event(&seen.event);
         if !text.is_empty() {
@@ -81,6 +86,13 @@ impl Words {
             text.push_str(&self.end_line());
         }
         text
+    }
+
+    /// What the calls of an earlier run were about.
+    pub(super) fn recall(&mut self, history: &History) {
+        let last = history.iter().rev().find_map(|entry| entry.message.calls().next().map(|_| entry));
+        let calls = last.into_iter().flat_map(|entry| entry.message.calls());
+        self.labels.extend(calls.map(|call| (call.id, say::label(&call.tool, &call.args))));
     }
 
     /// The text for a question to a person. The answer is typed behind it.

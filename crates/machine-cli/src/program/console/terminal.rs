@@ -8,6 +8,7 @@ use crossterm::queue;
 use crossterm::style::{Attribute, SetAttribute};
 use crossterm::terminal::{Clear, ClearType, DisableLineWrap, EnableLineWrap, size};
 use machine_adapter::view::View;
+use machine_core::history::History;
 use machine_host::{ApproveQuestion, Seen};
 
 use crate::program::console::out::{Flushed, Out};
@@ -74,6 +75,10 @@ impl Terminal {
 }
 
 impl Console for Terminal {
+    fn recall(&mut self, history: &History) {
+        self.words.recall(history);
+    }
+
     fn event(&mut self, seen: &Seen) {
         self.print(|words| words.event(&seen.event));
     }
