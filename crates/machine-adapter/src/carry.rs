@@ -169,12 +169,16 @@ impl Engine {
         let Carry { schema: _, now, turn_config, agent, remembered, turn, calls, batch, .. } = carry;
         let Carry { ledger, repeats, hook_text, asks, told, .. } = carry;
         let (agent, state) = agent.into_parts();
+        let accepted = changes.iter().filter_map(|change| match change {
+            Change::Receipt(id, Receipt::Accepted) => Some(id),
+            _ => None,
+        });
         Ok(Self {
             turn_config: turn_config.unwrap_or_else(|| config.clone()),
             told: told.with(&config),
             config,
             now,
-            agent: Machine::resume(agent.with_receipts(known.inbox, remembered), state),
+            agent: Machine::resume(agent.with_receipts(known.inbox, remembered, accepted), state),
             turn,
             calls,
             batch,

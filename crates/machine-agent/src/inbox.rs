@@ -102,7 +102,7 @@ pub enum Waiting {
 }
 
 impl Waiting {
-    fn id(&self) -> Option<&InputId> {
+    pub(crate) fn id(&self) -> Option<&InputId> {
         match self {
             Self::Prompt(prompt) => Some(&prompt.id),
             Self::Note { note, .. } => Some(&note.id),

@@ -1,11 +1,12 @@
 //! What is remembered of inputs that were taken (A10). It grows with the session, so a journal tells each receipt once,
 //! and not all of them at every point.
 use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 
 use machine_core::event::Receipt;
 use machine_core::ids::InputId;
 
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Waiting};
 
 impl Inbox {
     /// The last receipt of an input, which is remembered for a while. A reminder has none: its key may come again at any
@@ -65,23 +66,28 @@ impl Inbox {
     }
 
     /// Takes over what was told again, as many past inputs as are still remembered. Whatever the bounds were: what is
-    /// forgotten is the oldest. What waited and does not any more was taken and forgotten at once.
-    pub(crate) fn with_receipts(mut self, of: Self, remembered: usize) -> Self {
-        let waited = of.open_ids().cloned().collect::<BTreeSet<_>>();
+    /// forgotten is the oldest. `accepted`: inputs that were accepted since; one of them, or of those that waited before,
+    /// that does not wait now and of which nobody told what became of it, was taken and forgotten at once.
+    pub(crate) fn with_receipts<'i>(
+        mut self,
+        of: Self,
+        remembered: usize,
+        accepted: impl Iterator<Item = &'i InputId>,
+    ) -> Self {
+        let waited = of.queue.iter().map(|prompt| &prompt.id).chain(of.lane.iter().filter_map(Waiting::id));
+        let maybe: Vec<InputId> = waited.cloned().chain(accepted.cloned()).collect();
         (self.receipts, self.past) = (of.receipts, of.past);
         self.forget_all_but(remembered);
-        for id in waited {
-            if !self.is_in_a_lane(&id) {
+        for id in maybe {
+            if self.receipts.get(&id).is_some_and(is_open) && !self.is_in_a_lane(&id) {
                 self.receipts.remove(&id);
             }
         }
         self
     }
+}
 
-    /// Inputs of which nobody told what became of them.
-    fn open_ids(&self) -> impl Iterator<Item = &InputId> {
-        let is_open =
-            |receipt: &Receipt| matches!(receipt, Receipt::Accepted | Receipt::Steered | Receipt::Held(_));
-        self.receipts.iter().filter(move |(_, receipt)| is_open(receipt)).map(|(id, _)| id)
-    }
+/// Whether nobody told yet what became of it.
+fn is_open(receipt: &Receipt) -> bool {
+    matches!(receipt, Receipt::Accepted | Receipt::Steered | Receipt::Held(_))
 }

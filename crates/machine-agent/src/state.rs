@@ -158,9 +158,15 @@ impl Agent {
         self.inbox.remembered()
     }
 
-    /// The same agent, with the receipts that were told again, as many of past inputs as are remembered.
-    pub fn with_receipts(self, of: Inbox, remembered: usize) -> Self {
-        Self { inbox: self.inbox.with_receipts(of, remembered), ..self }
+    /// The same agent, with the receipts that were told again, as many of past inputs as are remembered. `accepted`: inputs
+    /// that were accepted meanwhile.
+    pub fn with_receipts<'i>(
+        self,
+        of: Inbox,
+        remembered: usize,
+        accepted: impl Iterator<Item = &'i InputId>,
+    ) -> Self {
+        Self { inbox: self.inbox.with_receipts(of, remembered, accepted), ..self }
     }
 
     /// What waits for the next step, as a turn needs to know it (T13).
