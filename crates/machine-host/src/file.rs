@@ -111,7 +111,10 @@ impl Journal for FileJournal {
     }
 
     fn read(&mut self) -> BoxFuture<'_, Result<Vec<Record>, BoxError>> {
-        self.blocking(|inner| inner.opened()?.read())
+        self.blocking(|inner| {
+            inner.writing(Opened::write)?;
+            inner.opened()?.read()
+        })
     }
 
     fn append<'a>(&'a mut self, record: &'a Record) -> BoxFuture<'a, Result<(), BoxError>> {

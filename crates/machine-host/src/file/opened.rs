@@ -70,9 +70,8 @@ impl Opened {
         Ok((open, scan.records, scan.torn))
     }
 
-    /// All records.
+    /// All records that are written.
     pub(super) fn read(&mut self) -> Result<Vec<Record>, FileError> {
-        self.write()?;
         Ok(self.scan(Reach::All)?.records)
     }
 

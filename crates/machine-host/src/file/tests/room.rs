@@ -4,10 +4,10 @@ use machine_core::outcome::Outcome;
 
 use super::*;
 
-/// From now on the disk is full: every write gets the system's own error.
-fn fill(journal: &Mutex<Inner>) {
-    let full = std::fs::OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
-    journal.lock().unwrap().open.as_mut().unwrap().file = full;
+/// From now on the journal is in this file: in `/dev/full`, every write gets the system's own error.
+fn goes_on_in(journal: &Mutex<Inner>, path: &Path) {
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+    journal.lock().unwrap().open.as_mut().unwrap().file = file;
 }
 
 #[cfg(target_os = "linux")]
@@ -24,7 +24,7 @@ fn c_j10_a_full_disk_stops_the_agent_and_the_session_opens_again_when_there_is_r
         agent.submit(Say::text("slow").id("slow")).await.unwrap();
         tokio::time::sleep(Duration::from_millis(10)).await;
         assert_eq!(ran.lock().unwrap().len(), 1, "the slow call runs");
-        fill(&inner);
+        goes_on_in(&inner, Path::new("/dev/full"));
         let refused = agent.submit(Say::text("more").id("more")).await.unwrap_err().to_string();
         assert!(
             refused.contains("the session is faulted (") && refused.contains("open it again"),
@@ -46,6 +46,15 @@ fn c_j10_a_full_disk_stops_the_agent_and_the_session_opens_again_when_there_is_r
         );
         let open = agent.outstanding().await.unwrap();
         assert!(open.is_empty(), "nothing runs any more: {open:?}");
+
+        let before = std::fs::read(&path).unwrap();
+        goes_on_in(&inner, &path);
+        let read = agent.recorded(0).await.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(
+            std::fs::read(&path).unwrap() == before,
+            "there is room, but what was refused is not written"
+        );
+        assert!(read.contains("nothing is written after the first failure"), "{read:?}");
         drop((agent, inner));
         tokio::time::sleep(Duration::from_secs(2)).await;
 
