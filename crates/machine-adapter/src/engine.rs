@@ -277,6 +277,15 @@ impl Engine {
         Ok(engine)
     }
 
+    /// What whoever goes on with this engine elsewhere has to do: the acts under way are lost, as these inputs say, and
+    /// the other open questions are asked again (J07).
+    pub fn handed_over(&self) -> (Vec<Input>, Vec<AskId>) {
+        let (acts, questions): (Vec<_>, Vec<_>) =
+            self.outstanding().partition(|open| open.ask.question.is_act());
+        let lost = acts.iter().map(|open| Input::Lost { ask: open.ask.id }).collect();
+        (lost, questions.iter().map(|open| open.ask.id).collect())
+    }
+
     fn admit_command(&self, command: &Command) -> Result<(), Refused> {
         machine_agent::admit(&self.agent, command, &self.config)?;
         match command {

@@ -210,14 +210,10 @@ fn alone(parked: Parked, has_journal: bool, header: Option<Record>) -> Result<Fo
     Ok(found)
 }
 
-/// Acts are lost, questions are asked again (J07).
 fn handed_over(parked: Parked) -> Result<Found, OpenError> {
     let Parked { snapshot, events, .. } = parked;
     let engine = Engine::restore(snapshot)?;
-    let (acts, questions): (Vec<_>, Vec<_>) =
-        engine.outstanding().partition(|open| open.ask.question.is_act());
-    let inputs = acts.iter().map(|open| Input::Lost { ask: open.ask.id }).collect();
-    let again = questions.iter().map(|open| open.ask.id).collect();
+    let (inputs, again) = engine.handed_over();
     Ok(Found { engine, writer: Writer::new(), events, begin: Vec::new(), inputs, again })
 }
 

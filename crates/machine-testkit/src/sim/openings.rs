@@ -70,11 +70,8 @@ impl<H: Host> Sim<H> {
         self.stop();
         self.make_durable();
         self.engine = Engine::restore(self.engine.snapshot())?;
-        let (acts, questions): (Vec<_>, Vec<_>) =
-            self.engine.outstanding().partition(|open| open.ask.question.is_act());
-        let questions: Vec<_> = questions.iter().map(|open| open.ask.id).collect();
-        let lost: Vec<_> = acts.iter().map(|open| Input::Lost { ask: open.ask.id }).collect();
-        self.go_on(lost, &questions);
+        let (lost, again) = self.engine.handed_over();
+        self.go_on(lost, &again);
         Ok(())
     }
 
