@@ -246,8 +246,8 @@ impl AgentBuilder {
     }
 }
 
-/// A branch is a label, not a count: which 32 bits of the random number it gets does not matter.
-pub(crate) fn drawn_branch() -> u32 {
+/// A branch for a new session or a fork: a label that no other session is likely to have, so any 32 random bits do (V02).
+pub fn drawn_branch() -> u32 {
     random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x))
 }
 

@@ -116,7 +116,7 @@ mod watchers;
 
 pub use agent::Agent;
 pub use approvals::{Decision, Rule};
-pub use builder::AgentBuilder;
+pub use builder::{AgentBuilder, drawn_branch};
 pub use clock::WallClock;
 pub use cx::{Stopped, ToolCx};
 pub use editor::Editor;

@@ -1,8 +1,7 @@
 //! `fork`: another session that begins with the first entries of a recorded one.
-use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 
-use machine_host::FileJournal;
+use machine_host::{FileJournal, drawn_branch};
 use machine_journal::{begin, reopen};
 
 use crate::program::args;
@@ -15,7 +14,7 @@ pub fn fork(args: &args::Fork) -> Result<ExitCode, Usage> {
     let recorded = record::read(&args.file, args.until)?;
     let parent = reopen(&recorded.records).map_err(|error| record::refused(&args.file, &error))?.engine;
     let wrong = |why: String| Usage::Record { path: args.file.clone(), why };
-    let branch = args.branch.unwrap_or_else(drawn);
+    let branch = args.branch.unwrap_or_else(drawn_branch);
     let fork = parent.fork(branch, args.at).map_err(|error| wrong(format!("--at {}: {error}", args.at)))?;
     let start = begin(&fork, 0).map_err(|error| wrong(error.to_string()))?;
     FileJournal::create(&args.out, &start.records).map_err(|error| Usage::Open(error.to_string()))?;
@@ -25,10 +24,4 @@ pub fn fork(args: &args::Fork) -> Result<ExitCode, Usage> {
     }
     tell(&format!("{out}: a session of {entries} entries, branch {branch}"));
     Ok(exit::COMPLETED)
-}
-
-/// A branch is a label that no other session has (V02).
-fn drawn() -> u32 {
-    let [a, b, c, d, ..] = RandomState::new().hash_one("branch").to_le_bytes();
-    u32::from_le_bytes([a, b, c, d])
 }

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use machine_adapter::Engine;
 use machine_adapter::view::View;
 use machine_core::digest::Digest;
 use machine_core::history::History;
@@ -14,7 +13,7 @@ use machine_journal::{Closing, Record, Reopened, SEMANTICS, reopen, replay as co
 use serde::Serialize;
 
 use crate::program::args;
-use crate::program::console::{one_line, tell};
+use crate::program::console::{cut, one_line, tell};
 use crate::program::exit::{self, Usage};
 use crate::program::record;
 
@@ -78,7 +77,7 @@ pub fn replay(args: &args::Replay) -> Result<ExitCode, Usage> {
         () if args.history => in_lines(reopened.engine.history()),
         () if args.json => to_json(serde_json::to_string(&shown)),
         () if args.state => to_json(serde_json::to_string_pretty(&shown.state)),
-        () => in_words(&shown, &reopened.engine),
+        () => in_words(&shown),
     };
     match writeln!(io::stdout().lock(), "{text}") {
         // A reader that went away has read enough.
@@ -107,7 +106,7 @@ fn shown(records: &[Record], reopened: &Reopened, torn: Option<Torn>, verified: 
     }
 }
 
-fn in_words(shown: &Shown, engine: &Engine) -> String {
+fn in_words(shown: &Shown) -> String {
     let Shown { record, inputs, events, dropped, torn: _, entries, digest, verified, open, state } = shown;
     let path = |names: &[&str]| names.join(" > ");
     let mut lines = vec![
@@ -130,9 +129,9 @@ fn in_words(shown: &Shown, engine: &Engine) -> String {
     lines.extend(
         state.calls.iter().map(|call| format!("call     {} {} {}", call.id, call.tool, path(call.state))),
     );
-    let asks =
-        engine.outstanding().map(|open| format!("waits    {} {}", open.ask.id, open.ask.question.kind()));
-    lines.extend(asks);
+    lines.extend(
+        state.waits.iter().map(|open| format!("waits    {} {}", open.ask.id, open.ask.question.kind())),
+    );
     if *open {
         lines.push("opening  closes what is open here, once its program is gone".into());
     }
@@ -148,21 +147,17 @@ fn in_lines(history: &History) -> String {
         let calls: Vec<_> =
             entry.message.calls().map(|call| format!("{} {}", call.tool, call.args)).collect();
         let said = [entry.message.text(), calls.join(", ")].concat();
-        format!("{n:>5}  {:<9}  {}", format!("{:?}", entry.message.role()).to_lowercase(), begins(&said))
+        format!(
+            "{n:>5}  {:<9}  {}",
+            format!("{:?}", entry.message.role()).to_lowercase(),
+            cut(&one_line(&said), SHOWN)
+        )
     };
     history.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Characters of an entry that are shown.
 const SHOWN: usize = 100;
-
-fn begins(said: &str) -> String {
-    let said = one_line(said);
-    match said.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}…", &said[..at]),
-        None => said,
-    }
-}
 
 fn to_json(text: Result<String, serde_json::Error>) -> String {
     text.unwrap_or_else(|error| unreachable!("a view is made of names and numbers: {error}"))

@@ -11,7 +11,7 @@ mod terminal;
 pub use json::Json;
 pub use out::{Flushed, tell};
 pub use plain::Plain;
-pub use say::one_line;
+pub use say::{cut, one_line};
 pub use terminal::Terminal;
 
 use machine_adapter::view::View;
