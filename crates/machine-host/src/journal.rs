@@ -151,13 +151,14 @@ impl Log {
 
     async fn write(&mut self) -> Result<(), Text> {
         let Some(Kept { journal, records, .. }) = self.working() else { return Ok(()) };
-        for record in std::mem::take(records) {
-            let done = caught(async { journal.append(&record).await }).await;
+        let mut done = Ok(Ok(()));
+        for record in records.drain(..) {
+            done = caught(async { journal.append(&record).await }).await;
             if !matches!(done, Ok(Ok(()))) {
-                return self.checked(done);
+                break;
             }
         }
-        Ok(())
+        self.checked(done)
     }
 
     fn working(&mut self) -> Option<&mut Kept> {

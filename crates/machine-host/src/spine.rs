@@ -1,9 +1,8 @@
 //! The one way of an input, in the order that keeps every promise (J02):
 //! seal → admit → append → handle → questions and withdrawals leave → append the acts, sync → acknowledgements, durable
 //! events and acts leave.
-use machine_adapter::asks::Open;
 use machine_adapter::kept::Kept;
-use machine_adapter::{Engine, Order, Out};
+use machine_adapter::{Order, Out};
 use machine_core::Text;
 use machine_core::ask::{Ask, Question, Timer};
 use machine_core::event::Event;
@@ -119,9 +118,8 @@ impl Spine {
 
     /// Carries an open question out again: whoever carried it out before is gone (J07).
     pub(crate) fn carry_again(&mut self, ask: AskId) {
-        let open = open(&self.session.engine, ask).map(|open| open.ask.clone());
-        if let Some(ask) = open {
-            self.carry(ask);
+        if let Some(open) = self.session.engine.ask(ask) {
+            self.carry(open.ask.clone());
         }
     }
 
@@ -135,7 +133,7 @@ impl Spine {
 
     /// The call of an open execution.
     pub(crate) fn call_of(&self, ask: AskId) -> Option<CallId> {
-        match open(&self.session.engine, ask)?.ask.question {
+        match self.session.engine.ask(ask)?.ask.question {
             Question::Execute { call, .. } => Some(call),
             _ => None,
         }
@@ -221,8 +219,4 @@ fn refuse(reply: Option<Reply>, why: Refused) {
     if let Some(reply) = reply {
         reply.refuse(why.into());
     }
-}
-
-fn open(engine: &Engine, ask: AskId) -> Option<&Open> {
-    engine.ask(ask)
 }

@@ -69,7 +69,8 @@ impl Deltas {
         let waiting = self.0.as_mut()?;
         let (begins, before) = waiting.last.take()?;
         let text = waiting.text.split_off(begins);
-        let rest = Waiting { text, ..waiting.clone() };
+        let Waiting { ask, at, kind, .. } = *waiting;
+        let rest = Waiting { ask, about: waiting.about.clone(), at, kind, text, last: None };
         waiting.at = before;
         let joined = self.flush();
         self.0 = Some(rest);

@@ -406,18 +406,12 @@ impl<H: Host> Sim<H> {
     }
 
     fn take_back(&mut self, withdrawal: &Withdrawal) {
-        let about = |input: &Input| match input {
-            Input::Answer { ask, .. } | Input::Piece { ask, .. } | Input::Lost { ask } => {
-                *ask == withdrawal.ask
-            }
-            Input::Command(_) | Input::Recovered { .. } | Input::Fault { .. } => false,
-        };
         let instead = match self.is_execution(withdrawal.ask) {
             true => self.host.cancelled(withdrawal),
             false => Cancelled::Obeys(Vec::new()),
         };
         if let Cancelled::Obeys(instead) = instead {
-            self.arranged.retain(|_, input| !about(input));
+            self.arranged.retain(|_, input| input.ask() != Some(withdrawal.ask));
             self.arrange_all(instead);
         }
     }
