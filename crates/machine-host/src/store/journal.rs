@@ -168,7 +168,7 @@ impl StoreJournal {
 }
 
 impl Open {
-    /// Nothing is known of the file yet. What is in it need not be durable: another may have written it.
+    /// Nothing is known of the file yet.
     fn new(held: Held) -> Self {
         Self { held, end: 0, torn: false, buffer: Vec::new(), lines: 0, last: 0, synced: 0, waits: None }
     }
