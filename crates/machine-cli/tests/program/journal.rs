@@ -4,7 +4,7 @@ use std::fs;
 use rustix::process::Signal;
 
 use crate::json::Stream;
-use crate::running::{World, is_gone, wait};
+use crate::running::{Running, World, is_gone, wait};
 
 const SAYS: &str = "- text: Hello.\n";
 
@@ -22,15 +22,21 @@ fn a_session_goes_on_where_it_was() {
     assert!(committed[0].contains("\"at\":2"), "{committed:?}");
 }
 
-#[test]
-fn it_is_one_programs_at_a_time() {
+/// A program whose command runs.
+fn with_a_command() -> (World, String, Running) {
     let world = World::new();
     let model = world.script("- calls:\n    - {tool: shell, args: {command: \"touch here; sleep 300\"}}\n");
-    let journal = world.dir().join("../session.jsonl");
-    let journal = journal.to_str().expect("UTF-8");
-    let running = world.start(&["go", "--model", &model, "--approve", "all", "--journal", journal]);
+    let journal = world.dir().join("../session.jsonl").to_str().expect("UTF-8").to_owned();
+    let running = world.start(&["go", "--model", &model, "--approve", "all", "--journal", &journal]);
     wait(|| world.dir().join("here").exists(), || "the command".to_owned());
-    let second = world.run(&["go", "--model", &model, "--journal", journal]);
+    (world, journal, running)
+}
+
+#[test]
+fn it_is_one_programs_at_a_time() {
+    let (world, journal, running) = with_a_command();
+    let model = world.script(SAYS);
+    let second = world.run(&["go", "--model", &model, "--journal", &journal]);
     assert!(second.ended(2).err.contains("session.jsonl is open in process "), "{}", second.err);
     running.signal(Signal::INT);
     running.end().ended(130);
@@ -38,16 +44,11 @@ fn it_is_one_programs_at_a_time() {
 
 #[test]
 fn a_call_that_was_lost_is_named() {
-    let world = World::new();
-    let model = world.script("- calls:\n    - {tool: shell, args: {command: \"touch here; sleep 300\"}}\n");
-    let journal = world.dir().join("../session.jsonl");
-    let journal = journal.to_str().expect("UTF-8");
-    let running = world.start(&["go", "--model", &model, "--approve", "all", "--journal", journal]);
-    wait(|| world.dir().join("here").exists(), || "the command".to_owned());
+    let (world, journal, running) = with_a_command();
     running.signal(Signal::KILL);
     running.end();
     let model = world.script(SAYS);
-    let second = world.run(&["and now", "--model", &model, "--journal", journal]);
+    let second = world.run(&["and now", "--model", &model, "--journal", &journal]);
     assert!(second.ended(0).out.contains("unknown shell touch here"), "{}", second.out);
 }
 
