@@ -353,6 +353,21 @@ fn c_j09_a_second_opener_is_refused_also_when_the_lock_file_was_removed() {
     });
 }
 
+/// The file that is written anew is another one.
+#[cfg(unix)]
+#[test]
+fn c_j09_a_second_opener_is_refused_also_when_the_past_was_dropped() {
+    let (dir, path, bytes) = bytes();
+    paused().block_on(async {
+        let journal = FileJournal::at(&path).drop_past_above(0);
+        let _first = builder(&path, &Ran::default()).journal(journal).open().await.unwrap();
+        assert!(std::fs::metadata(&path).unwrap().len() < bytes.len() as u64, "the past was dropped");
+        std::fs::remove_file(dir.path().join("session.jsonl.lock")).unwrap();
+        let second = builder(&path, &Ran::default()).open().await.map(drop).unwrap_err().to_string();
+        assert!(second.contains("is open in another process"), "{second}");
+    });
+}
+
 #[cfg(unix)]
 #[test]
 fn c_j11_the_file_is_its_owners_alone() {
