@@ -3,6 +3,7 @@
 //! Architecture invariant: nothing is matched by position or by "the latest"; an id is never used again.
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 
 use machine_core::ask::{Answer, Ask, Question, Subject};
 use machine_core::config::Questions;
@@ -55,6 +56,14 @@ impl Asks {
     /// The open ask about this subject.
     pub fn about(&self, subject: &Subject) -> Option<AskId> {
         self.by_subject.get(subject).copied()
+    }
+
+    /// Hashes what is open, without its numbers.
+    pub(crate) fn hash_unnumbered<H: Hasher>(&self, state: &mut H) {
+        for Open { ask, since, withdrawn } in self.by_subject.values().filter_map(|id| self.open.get(id)) {
+            let Ask { id: _, timeout_ms, question } = ask;
+            (timeout_ms, question, since, withdrawn).hash(state);
+        }
     }
 
     pub(crate) fn ask(&mut self, question: Question, timeouts: &Questions, now: u64) -> Ask {

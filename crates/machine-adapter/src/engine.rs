@@ -5,6 +5,7 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 
 use machine_agent::Agent;
 use machine_core::Text;
@@ -258,6 +259,30 @@ impl Engine {
             State::Screening(_) | State::Active(_) | State::Aborting(_) => false,
             State::Maintaining(_) | State::Closing(_) | State::Faulted { active: Some(_), .. } => false,
         }
+    }
+
+    /// Hashes all but the numbers of asks, for explorers: engines that differ only in them go on alike, only that what
+    /// is asked again or given up as a whole comes in the order of these numbers.
+    pub fn hash_unnumbered<H: Hasher>(&self, state: &mut H) {
+        let Self {
+            config,
+            turn_config,
+            now,
+            agent,
+            turn,
+            calls,
+            batch,
+            ledger,
+            repeats,
+            hook_text,
+            asks,
+            history,
+            staged,
+            told,
+        } = self;
+        (config, turn_config, now, agent, turn, calls, batch).hash(state);
+        asks.hash_unnumbered(state);
+        (ledger, repeats, hook_text, history, staged, told).hash(state);
     }
 
     /// Saves the engine.

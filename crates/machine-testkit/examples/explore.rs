@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use machine_core::config::{CallLimits, Questions};
 use machine_testkit::engine::{Allowed, EngineWorld, Menu};
-use machine_testkit::explore::explore;
+use machine_testkit::explore::{Bounds, explore};
 
 fn main() -> ExitCode {
     let mut numbers = std::env::args().skip(1).map(|arg| arg.parse::<u32>());
@@ -24,7 +24,13 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match explore(world, 50_000_000) {
+    match explore(
+        world,
+        Bounds {
+            states: 50_000_000,
+            jobs: std::thread::available_parallelism().unwrap_or(std::num::NonZero::<usize>::MIN),
+        },
+    ) {
         Ok(done) => {
             println!("{done:?}, 0 violations");
             ExitCode::SUCCESS

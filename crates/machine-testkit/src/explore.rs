@@ -5,12 +5,17 @@
 //! Liveness looks at owed inputs only: **if nobody owes the world an input, it must be at rest.** An abort that is
 //! always possible would hide every hang.
 //!
-//! States are told apart by a 128-bit fingerprint, and only those at the frontier are kept: two different states
-//! would have to share a fingerprint for one to be missed.
-use std::collections::{HashSet, VecDeque};
+//! States are told apart by a 128-bit fingerprint, and only those of two neighbouring depths are kept: two different
+//! states would have to share a fingerprint for one to be missed. Of all others there is only how they were reached.
+//! What comes out does not depend on the number of threads.
+use std::collections::HashSet;
 use std::fmt::Debug;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::num::NonZero;
+use std::thread;
 use std::time::{Duration, Instant};
+
+use siphasher::sip128::{Hasher128, SipHasher13};
 
 /// What is explored.
 pub trait World: Clone + Hash {
@@ -28,6 +33,29 @@ pub trait World: Clone + Hash {
 
     /// Called when nothing is owed. An error says what is left undone.
     fn at_rest(&self) -> Result<(), String>;
+
+    /// Everything that may come, in a fixed order.
+    fn choices(&self) -> Vec<Self::Move> {
+        let mut all = self.owed();
+        all.extend(self.volunteered());
+        all
+    }
+}
+
+/// How far an exploration goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Distinct states; then it stops, and says so.
+    pub states: usize,
+    /// Threads.
+    pub jobs: NonZero<usize>,
+}
+
+impl Bounds {
+    /// So many states, on one thread.
+    pub fn states(states: usize) -> Self {
+        Self { states, jobs: NonZero::<usize>::MIN }
+    }
 }
 
 /// What was explored.
@@ -41,6 +69,8 @@ pub struct Explored {
     pub rests: usize,
     /// The longest shortest way to a state.
     pub depth: usize,
+    /// Whether that is all there is; otherwise a bound was met.
+    pub whole: bool,
     /// How long it took.
     pub took: Duration,
 }
@@ -61,45 +91,114 @@ impl<M: Debug> std::fmt::Display for Violation<M> {
     }
 }
 
-/// Explores everything that can be reached from `start`, up to `limit` states.
+/// Explores everything that can be reached from `start`, within bounds.
 ///
 /// # Errors
-/// A [`Violation`] with a shortest trace: a broken rule, a hang, or more states than the limit.
-pub fn explore<W: World>(start: W, limit: usize) -> Result<Explored, Violation<W::Move>> {
+/// A [`Violation`] with a shortest trace: a broken rule, or a hang.
+pub fn explore<W>(start: W, bounds: Bounds) -> Result<Explored, Violation<W::Move>>
+where
+    W: World + Send + Sync,
+{
     let begin = Instant::now();
-    let mut seen = HashSet::from([fingerprint(&start)]);
-    // For each state: the state it was reached from, and how.
-    let mut ways: Vec<Option<(usize, W::Move)>> = vec![None];
-    let mut frontier = VecDeque::from([(0, 0, start)]);
-    let (mut transitions, mut rests, mut deepest) = (0, 0, 0);
-    while let Some((at, depth, world)) = frontier.pop_front() {
-        deepest = deepest.max(depth);
-        let owed = world.owed();
-        if owed.is_empty() {
-            rests += 1;
-            world.at_rest().map_err(|what| Violation { what, trace: trace(&ways, at) })?;
-        }
-        for input in owed.into_iter().chain(world.volunteered()) {
-            transitions += 1;
-            let mut next = world.clone();
-            if let Err(what) = next.apply(&input) {
-                let mut trace = trace(&ways, at);
-                trace.push(input);
-                return Err(Violation { what, trace });
+    let mut seen = Seen::from_iter([fingerprint(&start)]);
+    let mut ways = vec![Way { from: 0, choice: 0 }];
+    let mut layer = vec![(0, start.clone())];
+    let mut done =
+        Explored { states: 1, transitions: 0, rests: 0, depth: 0, whole: true, took: Duration::ZERO };
+    while !layer.is_empty() && done.whole {
+        let mut next = Vec::new();
+        let mut rest = layer.into_iter();
+        while done.whole {
+            let chunk: Vec<_> = rest.by_ref().take(CHUNK * bounds.jobs.get()).collect();
+            if chunk.is_empty() {
+                break;
             }
-            if seen.insert(fingerprint(&next)) {
-                if seen.len() > limit {
-                    return Err(Violation {
-                        what: format!("more than {limit} states"),
-                        trace: trace(&ways, at),
-                    });
+            for (from, looked) in look_all(&chunk, &seen, bounds.jobs) {
+                done.transitions += looked.transitions;
+                done.rests += usize::from(looked.rests);
+                for (choice, print, world) in looked.new {
+                    if seen.insert(print) {
+                        next.push((ways.len(), world));
+                        ways.push(Way { from, choice });
+                    }
                 }
-                ways.push(Some((at, input)));
-                frontier.push_back((ways.len() - 1, depth + 1, next));
+                if let Some((choice, what)) = looked.broken {
+                    let mut choices = way_to(&ways, from);
+                    choices.extend(choice);
+                    return Err(Violation { what, trace: retrace(start, &choices) });
+                }
             }
+            done.whole = seen.len() <= bounds.states;
+        }
+        done.depth += usize::from(!next.is_empty());
+        layer = next;
+    }
+    Ok(Explored { states: seen.len(), took: begin.elapsed(), ..done })
+}
+
+/// States that one thread looks at before its results are taken over.
+const CHUNK: usize = 512;
+
+/// How a state was first reached: from which, by which of its choices.
+#[derive(Clone, Copy)]
+struct Way {
+    from: usize,
+    choice: u32,
+}
+
+/// What was found at one state.
+struct Looked<W> {
+    transitions: usize,
+    /// Whether nothing is owed.
+    rests: bool,
+    /// States that may be new: the choice that leads there, and the fingerprint.
+    new: Vec<(u32, u128, W)>,
+    /// A broken rule, and the choice that breaks it; none: the state itself does.
+    broken: Option<(Option<u32>, String)>,
+}
+
+/// Looks at every state of a chunk; the results come in its order.
+fn look_all<W>(chunk: &[(usize, W)], seen: &Seen, jobs: NonZero<usize>) -> Vec<(usize, Looked<W>)>
+where
+    W: World + Send + Sync,
+{
+    let each = |part: &[(usize, W)]| part.iter().map(|(at, world)| (*at, look(world, seen))).collect();
+    let part = chunk.len().div_ceil(jobs.get());
+    if jobs.get() == 1 {
+        return each(chunk);
+    }
+    thread::scope(|scope| {
+        let parts: Vec<_> =
+            chunk.chunks(part).map(|part| scope.spawn(move || -> Vec<_> { each(part) })).collect();
+        let join = |part: thread::ScopedJoinHandle<'_, _>| {
+            part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        parts.into_iter().flat_map(join).collect()
+    })
+}
+
+fn look<W: World>(world: &W, seen: &Seen) -> Looked<W> {
+    let owed = world.owed();
+    let mut looked = Looked { transitions: 0, rests: owed.is_empty(), new: Vec::new(), broken: None };
+    if looked.rests
+        && let Err(what) = world.at_rest()
+    {
+        looked.broken = Some((None, what));
+        return looked;
+    }
+    for (choice, input) in (0..).zip(owed.into_iter().chain(world.volunteered())) {
+        looked.transitions += 1;
+        let mut next = world.clone();
+        if let Err(what) = next.apply(&input) {
+            looked.broken = Some((Some(choice), what));
+            return looked;
+        }
+        let print = fingerprint(&next);
+        if !seen.contains(&print) {
+            looked.new.push((choice, print, next));
         }
     }
-    Ok(Explored { states: seen.len(), transitions, rests, depth: deepest, took: begin.elapsed() })
+    looked
 }
 
 /// One random way through a world: at each state one of the inputs that may come, by `pick`, up to `steps` inputs;
@@ -132,22 +231,51 @@ pub fn walk<W: World>(
     Err(Violation { what: format!("not at rest after {PATIENCE} owed inputs"), trace })
 }
 
-fn trace<M: Clone>(ways: &[Option<(usize, M)>], mut at: usize) -> Vec<M> {
-    let mut trace = Vec::new();
-    while let Some((before, input)) = &ways[at] {
-        trace.push(input.clone());
-        at = *before;
+/// The choices from the start to a state.
+fn way_to(ways: &[Way], mut at: usize) -> Vec<u32> {
+    let mut choices = Vec::new();
+    while at != 0 {
+        choices.push(ways[at].choice);
+        at = ways[at].from;
     }
-    trace.reverse();
+    choices.reverse();
+    choices
+}
+
+/// The inputs behind choices; the last one may be refused.
+fn retrace<W: World>(mut world: W, choices: &[u32]) -> Vec<W::Move> {
+    let mut trace = Vec::new();
+    for choice in choices {
+        let Some(input) = world.choices().into_iter().nth(*choice as usize) else { break };
+        // Every input but the last was applied before without an error.
+        let _ = world.apply(&input);
+        trace.push(input);
+    }
     trace
 }
 
 fn fingerprint(world: &impl Hash) -> u128 {
-    let half = |salt: u8| {
-        let mut hasher = DefaultHasher::new();
-        salt.hash(&mut hasher);
-        world.hash(&mut hasher);
-        u128::from(hasher.finish())
-    };
-    half(0) << 64 | half(1)
+    let mut hasher = SipHasher13::new();
+    world.hash(&mut hasher);
+    hasher.finish128().as_u128()
+}
+
+type Seen = HashSet<u128, BuildHasherDefault<Printed>>;
+
+/// A fingerprint is as random as a hash: half of it will do.
+#[derive(Default)]
+struct Printed(u64);
+
+impl Hasher for Printed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u128(&mut self, print: u128) {
+        self.write(&print.to_le_bytes());
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.first_chunk().map_or(0, |half| u64::from_le_bytes(*half));
+    }
 }

@@ -1,10 +1,15 @@
 //! The whole engine, every interleaving of small numbers. Each test prints what it explored; run with `--nocapture`
 //! to see the numbers.
+use std::num::NonZero;
+
 use machine_adapter::{Engine, Snapshot};
 use machine_core::ask::AtTurnEnd;
 use machine_core::config::{AfterAbort, CallLimits, Fatal, Questions};
 use machine_testkit::engine::{Allowed, EngineWorld, Menu, Policies};
-use machine_testkit::explore::{Explored, explore};
+use machine_testkit::explore::{Bounds, Explored, explore};
+
+/// More states than any of these worlds has.
+const ALL: Bounds = Bounds { states: 3_000_000, jobs: NonZero::new(2).expect("not zero") };
 
 const NO_HOOKS: Questions =
     Questions { screen: false, gate: false, recover: false, finalize: false, stop: false, timeout_ms: 0 };
@@ -21,12 +26,13 @@ fn world(menu: Menu, ask: Questions) -> EngineWorld {
 }
 
 fn clean(name: &str, menu: Menu, ask: Questions) -> Explored {
-    let found = explore(world(menu, ask), 3_000_000);
+    let found = explore(world(menu, ask), ALL);
     if let Err(violation) = &found {
         println!("{name}: {violation}");
     }
     let done = found.expect("no violation");
-    let Explored { states, transitions, rests, depth, took } = done;
+    let Explored { states, transitions, rests, depth, whole, took } = done;
+    assert!(whole, "{name}: {done:?}");
     println!(
         "{name}: {states} states, {transitions} transitions, {rests} rests, depth {depth}, {took:.1?}, 0 violations"
     );
@@ -126,7 +132,7 @@ fn a_fatal_failure_stops_its_siblings() {
     let calls = CallLimits { max_parallel: 1, fatal: Fatal::Stop, ..CallLimits::default() };
     for ask in [NO_HOOKS, Questions { finalize: true, ..NO_HOOKS }] {
         let world = EngineWorld::new(menu(may.clone()), ask, calls.clone()).expect("a sound start");
-        explore(world, 3_000_000).expect("no violation");
+        explore(world, ALL).expect("no violation");
     }
 }
 
@@ -151,10 +157,8 @@ fn forget(engine: Engine, kind: &str) -> Engine {
 #[test]
 fn a_planted_fault_is_found_with_a_shortest_trace() {
     let lost_timer = |engine| forget(engine, "timer");
-    let found = explore(
-        world(menu(Allowed { abort: 1, ..Allowed::default() }), NO_HOOKS).planted(lost_timer),
-        100_000,
-    );
+    let found =
+        explore(world(menu(Allowed { abort: 1, ..Allowed::default() }), NO_HOOKS).planted(lost_timer), ALL);
     let violation = found.expect_err("a cancelled call without its grace timer never ends");
     println!("{violation}");
     assert!(violation.what.starts_with("hang"), "{violation}");
@@ -164,7 +168,7 @@ fn a_planted_fault_is_found_with_a_shortest_trace() {
     let lost_approval = |engine| forget(engine, "approve");
     let found = explore(
         world(menu(Allowed { approve: true, ..Allowed::default() }), NO_HOOKS).planted(lost_approval),
-        100_000,
+        ALL,
     );
     assert!(found.expect_err("an approval nobody is asked for").what.starts_with("hang"));
 }

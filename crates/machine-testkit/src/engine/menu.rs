@@ -61,6 +61,8 @@ pub struct Allowed {
     pub refusals: bool,
     /// Maintenance.
     pub maintain: u32,
+    /// Whether everything that fits nothing is tried after every input.
+    pub stray: bool,
     /// What calls and the inbox choose.
     pub policies: Policies,
 }

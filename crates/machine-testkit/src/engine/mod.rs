@@ -2,6 +2,7 @@
 
 mod menu;
 mod monitor;
+mod strays;
 mod world;
 
 pub use menu::{Allowed, Menu, Policies};

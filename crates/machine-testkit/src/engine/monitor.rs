@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine_adapter::{Engine, Order, Out};
 use machine_core::access::{Access, PathRules, conflict};
-use machine_core::ask::{Ask, Question};
+use machine_core::ask::{Answer, Ask, Prepared, Question};
 use machine_core::event::{Event, Receipt};
 use machine_core::history::History;
 use machine_core::ids::{CallId, InputId, StepId, TurnId};
+use machine_core::input::{Command, Input};
 use machine_core::message::Origin;
 use machine_core::outcome::Outcome;
 
@@ -57,18 +58,30 @@ impl Monitor {
         Self { max_parallel, request_limit, ..Self::default() }
     }
 
-    /// An abort of the running turn was handled.
-    pub fn aborted(&mut self) {
-        self.stopping = self.turn.is_some();
-    }
-
-    /// What a call is going to touch.
-    pub fn declared(&mut self, call: CallId, access: Access) {
-        self.calls.entry(call).or_default().access = Some(access);
+    /// What is going to be handled, before it is: what it says about calls, and whether it stops the turn.
+    pub fn expect(&mut self, engine: &Engine, input: &Input) {
+        let about = input.ask().and_then(|ask| engine.ask(ask)).map(|open| &open.ask.question);
+        match (input, about) {
+            (
+                Input::Answer { answer: Answer::Prepare(Prepared::Ready(plan)), .. },
+                Some(Question::Prepare { call, .. }),
+            ) => {
+                self.calls.entry(*call).or_default().access = Some(plan.access.clone());
+            }
+            (Input::Answer { .. } | Input::Lost { .. }, Some(Question::Execute { call, .. })) => {
+                self.ended(*call)
+            }
+            (Input::Recovered { .. }, _) => engine.calls().for_each(|call| self.ended(call.data().id)),
+            (Input::Command(Command::Abort(_) | Command::Close), _) => self.stopping = self.turn.is_some(),
+            (Input::Command(Command::Declare(call, access)), _) => {
+                self.calls.entry(*call).or_default().access = Some(access.clone());
+            }
+            _ => {}
+        }
     }
 
     /// The work of a call is over, or was declared gone.
-    pub fn ended(&mut self, call: CallId) {
+    fn ended(&mut self, call: CallId) {
         self.calls.entry(call).or_default().busy = false;
     }
 
@@ -90,17 +103,22 @@ impl Monitor {
                 return Err(format!("J02: an act left as a question: {order:?}"));
             }
         }
-        if self.folded != *engine.history() {
-            return Err("P10: the durable events do not fold to history".into());
+        match self.folded == *engine.history() {
+            true => Ok(()),
+            false => Err("P10: the durable events do not fold to history".into()),
         }
-        engine.history().audit().map_err(|error| format!("P2: {error}"))
     }
 
-    /// Nothing is owed: everything must be told. `holds` says whether an input still stands in the inbox.
+    /// Nothing is owed: the engine must be idle, and everything told.
     ///
     /// # Errors
     /// What is missing.
-    pub fn at_rest(&self, holds: impl Fn(&InputId) -> bool) -> Checked {
+    pub fn at_rest(&self, engine: &Engine) -> Checked {
+        if !engine.is_idle() {
+            return Err(format!("hang: nothing is owed and the agent is {:?}", engine.state().agent));
+        }
+        engine.history().audit().map_err(|error| format!("P2: {error}"))?;
+        let holds = |id: &InputId| engine.agent().data().inbox.is_pending(id);
         if let Some(turn) = self.turn {
             return Err(format!("P7: turn {turn} never ended"));
         }

@@ -32,6 +32,7 @@ fn allowed() -> impl Strategy<Value = Allowed> {
                 timeout,
                 refusals,
                 maintain,
+                stray: true,
                 policies,
             }
         },
