@@ -188,6 +188,18 @@ impl Question {
         }
     }
 
+    /// The call that it is about, if it is about one.
+    pub fn call(&self) -> Option<CallId> {
+        match self {
+            Self::Prepare { call, .. }
+            | Self::Approve { call, .. }
+            | Self::Execute { call, .. }
+            | Self::Finalize { call, .. } => Some(*call),
+            Self::Timer { timer: Timer::CallTimeout(call) | Timer::Grace(call), .. } => Some(*call),
+            _ => None,
+        }
+    }
+
     /// Whether it may have an effect in the world and so must not leave before the journal is durable, nor be
     /// asked twice (J02).
     pub fn is_act(&self) -> bool {

@@ -10,6 +10,7 @@
 //! | [`mod@judge`] | what was expected and did not come |
 //! | `reopened` | what must come back from the journals of a run |
 //! | [`report`], [`mod@bless`] | that, for people; writing what came in its place |
+//! | [`written`] | a run as a scenario file |
 //! | `cast`, `says` | one agent's script while it is played; what it says |
 //! | `simulated`, `actor` | the driver without a runtime |
 //! | `hosted` | the driver on the real host (feature `tokio`) |
@@ -34,6 +35,7 @@ pub(crate) mod simulated;
 pub(crate) mod trace;
 pub mod verb;
 pub mod words;
+pub mod written;
 
 use std::path::PathBuf;
 use std::sync::Arc;

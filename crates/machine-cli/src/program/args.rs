@@ -1,7 +1,8 @@
 //! The command line.
+use std::num::NonZero;
 use std::path::PathBuf;
 
-use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args as Arguments, Parser, Subcommand, ValueEnum};
 
 /// An agent that works on a real directory. Its loop is three explicit state machines.
 #[derive(Debug, Parser)]
@@ -28,6 +29,8 @@ pub enum Command {
     Chart(Chart),
     /// Play scenario files and say what did not come as they expect
     Scenario(Scenario),
+    /// Go every way through a machine, or the whole engine, with a model of its host, and check every rule
+    Explore(Explore),
     /// Handle a recorded session once more, without a request and without a tool, and show its states
     Replay(Replay),
     /// Begin another session with the first entries of a recorded one
@@ -89,6 +92,94 @@ pub struct Scenario {
     /// change is printed, and the exit code is 1
     #[arg(long)]
     pub bless: bool,
+}
+
+/// Go every way through a machine.
+#[derive(Debug, Arguments)]
+#[command(after_help = "Exit codes:
+  0  no rule was broken
+  1  a rule was broken: the shortest way there is printed, and written as a scenario
+  2  bad usage: the message says what is wrong
+
+What may come besides answers is counted: `--abort --abort` allows two aborts, at any time. States are the same if engine and
+monitor are, but for the numbers of asks; they are told apart by 128 bits of a hash.")]
+pub struct Explore {
+    /// What is explored
+    #[arg(value_enum)]
+    pub what: Explorable,
+    /// Calls in a response that has calls
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub calls: u32,
+    /// Steps with calls before the final answer
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub steps: u32,
+    /// Attempts that may fail
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub retries: u32,
+    /// An abort may come
+    #[arg(long, action = ArgAction::Count)]
+    pub abort: u8,
+    /// A prompt may join the running turn
+    #[arg(long, action = ArgAction::Count)]
+    pub steer: u8,
+    /// A notification may come
+    #[arg(long, action = ArgAction::Count)]
+    pub notify: u8,
+    /// Another prompt may come
+    #[arg(long, action = ArgAction::Count)]
+    pub prompt: u8,
+    /// A call may go on in the background
+    #[arg(long, action = ArgAction::Count)]
+    pub detach: u8,
+    /// The agent may be paused
+    #[arg(long, action = ArgAction::Count)]
+    pub pause: u8,
+    /// A call may be cancelled
+    #[arg(long, action = ArgAction::Count)]
+    pub cancel: u8,
+    /// The process may die
+    #[arg(long, action = ArgAction::Count)]
+    pub crash: u8,
+    /// The session may be closed
+    #[arg(long, action = ArgAction::Count)]
+    pub close: u8,
+    /// The first call of a batch asks for approval
+    #[arg(long)]
+    pub approve: bool,
+    /// Calls have a time, which may be up
+    #[arg(long)]
+    pub timeout: bool,
+    /// Every hook is asked, and may say no or fail
+    #[arg(long)]
+    pub hooks: bool,
+    /// The calls of a batch write to one path
+    #[arg(long)]
+    pub conflict: bool,
+    /// After every input, answers and commands that fit nothing are tried: they must change nothing
+    #[arg(long)]
+    pub stray: bool,
+    /// Stop after so many distinct states
+    #[arg(long, value_name = "N", default_value_t = 20_000_000)]
+    pub states: usize,
+    /// Threads. Without it: one per core
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZero<usize>>,
+    /// Leave nothing out: states differ by the numbers of their asks, too
+    #[arg(long)]
+    pub exact: bool,
+    /// Leave out that a call overtakes another one that is alike: for larger batches
+    #[arg(long)]
+    pub in_call_order: bool,
+    /// Where the scenario of a broken rule is written. Without it: printed
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// What can be explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Explorable {
+    /// All machines, in the adapter
+    Engine,
 }
 
 /// Handle a recorded session once more.

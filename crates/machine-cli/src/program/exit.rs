@@ -74,6 +74,14 @@ pub enum Usage {
         /// What is wrong with it.
         why: String,
     },
+    /// A scenario cannot be written.
+    #[error("--out {}: {error}", path.display())]
+    Out {
+        /// As it was given.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
     /// The agent could not be opened.
     #[error("{0}")]
     Open(String),

@@ -14,6 +14,7 @@
 //! | [`console`] | what is shown: terminal, plain lines, JSON |
 //! | [`chart`] | `chart`: a machine's chart, from the machine itself |
 //! | [`scenario`] | `scenario`: plays scenario files |
+//! | [`explore`] | `explore`: every way through a machine, or the whole engine |
 //! | [`record`] | a recorded session, only read |
 //! | [`replay`] | `replay`: shows and compares what a recorded session was |
 //! | [`fork`] | `fork`: another session that begins like a recorded one |
@@ -23,6 +24,7 @@ pub mod args;
 pub mod chart;
 pub mod console;
 pub mod exit;
+pub mod explore;
 pub mod fork;
 pub mod inbound;
 pub mod player;
@@ -49,6 +51,7 @@ pub fn main() -> ExitCode {
         Ok(Args { command: Command::Run(run) }) => run::run(run),
         Ok(Args { command: Command::Chart(chart) }) => chart::chart(&chart),
         Ok(Args { command: Command::Scenario(scenario) }) => scenario::scenario(&scenario),
+        Ok(Args { command: Command::Explore(explore) }) => explore::explore(&explore),
         Ok(Args { command: Command::Replay(replay) }) => replay::replay(&replay),
         Ok(Args { command: Command::Fork(fork) }) => fork::fork(&fork),
         Err(other) => unparsed(&other),
@@ -68,7 +71,7 @@ fn unparsed(other: &clap::Error) -> Result<ExitCode, Usage> {
     }
     if other.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Err(Usage::Line(
-            "say what to do: `agent-machine run`, `chart`, `scenario`, `replay` or `fork`; see `agent-machine --help`".into(),
+            "say what to do: `agent-machine run`, `chart`, `scenario`, `explore`, `replay` or `fork`; see `agent-machine --help`".into(),
         ));
     }
     let told = other.to_string();

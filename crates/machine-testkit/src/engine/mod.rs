@@ -3,8 +3,10 @@
 mod menu;
 mod monitor;
 mod strays;
+mod watched;
 mod world;
 
 pub use menu::{Allowed, Menu, Policies};
 pub use monitor::Monitor;
-pub use world::{EngineWorld, Happens, Plant};
+pub use watched::watch;
+pub use world::{EngineWorld, Happens, Plant, Reduce};

@@ -72,6 +72,9 @@ impl Monitor {
                 self.ended(*call)
             }
             (Input::Recovered { .. }, _) => engine.calls().for_each(|call| self.ended(call.data().id)),
+            (Input::Command(Command::Configure(config)), _) => {
+                self.max_parallel = self.max_parallel.max(config.calls.max_parallel as usize);
+            }
             (Input::Command(Command::Abort(_) | Command::Close), _) => self.stopping = self.turn.is_some(),
             (Input::Command(Command::Declare(call, access)), _) => {
                 self.calls.entry(*call).or_default().access = Some(access.clone());
@@ -220,7 +223,8 @@ impl Monitor {
     fn receipt(&mut self, input: &InputId, receipt: &Receipt) -> Checked {
         let before = self.receipts.get(input).copied();
         let next = match (before, receipt) {
-            (None, Receipt::Accepted) => Pending::Accepted,
+            // An id that was forgotten since may come again (A10).
+            (None | Some(Pending::Done), Receipt::Accepted) => Pending::Accepted,
             (Some(Pending::Accepted), Receipt::Steered | Receipt::Held(_)) => Pending::Accepted,
             (Some(Pending::Accepted), Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned) => {
                 Pending::Done

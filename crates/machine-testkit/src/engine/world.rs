@@ -21,7 +21,8 @@ use crate::explore::World;
 
 /// An engine, its host and its user.
 ///
-/// Worlds are hashed without the numbers of asks: what was asked in another order and is open alike goes on alike.
+/// Worlds are hashed without the numbers of asks, unless [`Reduce`] says otherwise: what was asked in another order and
+/// is open alike goes on alike.
 #[derive(Clone, Debug)]
 pub struct EngineWorld {
     engine: Engine,
@@ -30,6 +31,18 @@ pub struct EngineWorld {
     left: Menu,
     /// Changes the engine after each input: a planted fault, to prove that it is found.
     plant: Option<Plant>,
+    reduce: Reduce,
+}
+
+/// What is left out of an exploration, to make it smaller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Reduce {
+    /// Nothing is: states differ by the numbers of their asks too. These name an answer's ask and mean nothing else, but
+    /// for the order in which many are asked again or given up at once.
+    pub exact: bool,
+    /// Where the same is open for several calls of a batch, the first in call order is answered first. So no call
+    /// overtakes another one that is alike, and batches may be larger.
+    pub in_call_order: bool,
 }
 
 /// A fault that is put into an engine on purpose.
@@ -70,8 +83,8 @@ impl EngineWorld {
         let requests = steps + menu.failures + steps;
         let monitor = Monitor::new(max_parallel, requests as usize);
         let prompts = menu.may.prompts;
-        let mut world = Self { engine, monitor, left: menu, plant: None };
-        world.apply(&Happens::one(Command::Submit(Submit::text("first", "go"))))?;
+        let mut world = Self { engine, monitor, left: menu, plant: None, reduce: Reduce::default() };
+        world.start().iter().try_for_each(|input| world.deliver(input))?;
         world.left.may.prompts = prompts;
         Ok(world)
     }
@@ -79,6 +92,16 @@ impl EngineWorld {
     /// The same with a planted fault.
     pub fn planted(self, plant: Plant) -> Self {
         Self { plant: Some(plant), ..self }
+    }
+
+    /// The same, with that much left out.
+    pub fn reduced(self, reduce: Reduce) -> Self {
+        Self { reduce, ..self }
+    }
+
+    /// What was handled before the first choice: the first prompt.
+    pub fn start(&self) -> Vec<Input> {
+        vec![Command::Submit(Submit::text("first", "go")).into()]
     }
 
     /// The engine as it is.
@@ -120,12 +143,23 @@ impl EngineWorld {
     fn answers(&self, owed: bool) -> Vec<Happens> {
         let open =
             self.engine.outstanding().filter(|open| is_owed(&open.ask.question, open.withdrawn) == owed);
+        let open = open.filter(|open| !self.reduce.in_call_order || self.comes_first(open));
         open.flat_map(|open| {
             let detach = if open.withdrawn { 0 } else { self.left.may.detach };
             let replies = self.left.answers(&open.ask.question, self.left.failures, detach);
             replies.into_iter().filter_map(|reply| self.reply(open, reply))
         })
         .collect()
+    }
+
+    /// Whether no earlier call has the same question open.
+    fn comes_first(&self, open: &Open) -> bool {
+        let Some(call) = open.ask.question.call() else { return true };
+        let same = |other: &Open| {
+            other.ask.question.kind() == open.ask.question.kind() && other.withdrawn == open.withdrawn
+        };
+        let earlier = |other: &Open| other.ask.question.call().is_some_and(|other| other < call);
+        !self.engine.outstanding().any(|other| same(other) && earlier(other))
     }
 
     fn interference(&self) -> Vec<Happens> {
@@ -234,10 +268,12 @@ impl World for EngineWorld {
 
 impl Hash for EngineWorld {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { engine, monitor, left, plant: _ } = self;
-        engine.hash_unnumbered(state);
-        monitor.hash(state);
-        left.hash(state);
+        let Self { engine, monitor, left, plant: _, reduce } = self;
+        match reduce.exact {
+            true => engine.hash(state),
+            false => engine.hash_unnumbered(state),
+        }
+        (monitor, left).hash(state);
     }
 }
 

@@ -1,5 +1,5 @@
-//! After every run: what the journal brings back. Whatever the scenario is about, its sessions must open again, wherever
-//! they were cut, to what was there (P8, P11, P12).
+//! After every run: what the journal says. Whatever the scenario is about, no property may be broken, and its sessions must
+//! open again, wherever they were cut, to what was there (P1 to P12, P14).
 use machine_adapter::Engine;
 use machine_adapter::asks::Open;
 use machine_core::ask::{Ask, Withdrawal};
@@ -7,6 +7,7 @@ use machine_core::event::Event;
 use machine_core::history::{History, HistoryError};
 use machine_journal::{MemoryJournal, Record, replay};
 
+use crate::engine::watch;
 use crate::scenario::judge::Missed;
 use crate::scenario::played::{Played, Told};
 use crate::scenario::simulated::in_agent;
@@ -17,11 +18,14 @@ pub(crate) fn check(played: &Played) -> Vec<Missed> {
     let mut missed = Vec::new();
     for told in &played.agents {
         let mut tell = |why: String| {
-            let what = in_agent(&told.agent, "opening its journal again");
+            let what = in_agent(&told.agent, "looking at its journal");
             missed.push(Missed { what, line: 0, expected: Vec::new(), came: vec![why] });
         };
         told.flaws.iter().cloned().for_each(&mut tell);
         if let Some(why) = brings_back(told).err() {
+            tell(why);
+        }
+        if let Some(why) = watch(&told.journal).err() {
             tell(why);
         }
         if let Some(why) = opens_everywhere(&told.journal).err() {

@@ -1,0 +1,40 @@
+//! A recorded session, handled once more while the monitor looks on.
+use std::sync::Arc;
+
+use machine_adapter::{Engine, Out};
+use machine_core::config::Config;
+use machine_journal::Record;
+
+use crate::engine::monitor::Monitor;
+
+/// Handles every recorded input under the eyes of the [`Monitor`]. Where nothing is open at the end, everything must
+/// be told.
+///
+/// # Errors
+/// The property that was broken, and by which input; or these are no records of a whole session.
+pub fn watch(records: &[Record]) -> Result<(), String> {
+    let Some(Record::Header { branch, config, .. }) = records.first() else {
+        return Err("the first record is no header".into());
+    };
+    let mut engine = Engine::new(*branch, config.clone()).map_err(|error| error.to_string())?;
+    let mut monitor = Monitor::of(config);
+    let mut out = Out::default();
+    for record in records {
+        let Record::In { n, at, input, .. } = record else { continue };
+        out.clear();
+        monitor.expect(&engine, input);
+        engine.feed(*at, input, &mut out).map_err(|error| format!("input {n}: {error}"))?;
+        monitor.observe(&engine, &out).map_err(|what| format!("input {n}, {}: {what}", input.kind()))?;
+    }
+    match engine.outstanding().next() {
+        Some(_) => Ok(()),
+        None => monitor.at_rest(&engine),
+    }
+}
+
+impl Monitor {
+    /// A monitor of a session with this configuration, for which no number of requests is too many.
+    fn of(config: &Arc<Config>) -> Self {
+        Self::new(config.calls.max_parallel as usize, usize::MAX)
+    }
+}
