@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 
 use machine_core::Text;
 use machine_core::access::{Access, PathRules, conflict, normalise};
+use machine_core::canary::Canary;
 use machine_core::ids::CallId;
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +128,7 @@ impl Batch {
 
     /// The next call that may start now; it counts as started.
     pub(crate) fn start(&mut self, max_parallel: u32) -> Option<CallId> {
+        let max_parallel = max_parallel + u32::from(Canary::CapIsOffByOne.sings());
         if self.running.len() >= max_parallel as usize {
             return None;
         }
@@ -254,6 +256,7 @@ impl Batch {
         let Some(entered) = self.entered.get_mut(&call) else { return };
         while let Some((path, mode)) = entered.checks.get(entered.passed) {
             if let Some(node) = self.nodes.get_mut(path)
+                && !Canary::ConflictsOverlap.sings()
                 && node.held.get(mode).and_then(BTreeSet::first).is_some_and(|first| *first < call)
             {
                 node.waiting.entry(*mode).or_default().insert(call);

@@ -2,6 +2,7 @@
 use alloc::sync::Arc;
 
 use machine_core::ask::{Answer, HookError, HookFailure, Piece, Prepared, Question, Subject, Timer};
+use machine_core::canary::Canary;
 use machine_core::event::Event as Report;
 use machine_core::history::{Edit, is_object};
 use machine_core::ids::{AskId, CallId};
@@ -85,7 +86,9 @@ impl<'r> Run<'r> {
             return Fit::Stray(id);
         };
         let subject = open.ask.question.subject();
-        self.engine.asks.close(id);
+        if !Canary::AnsweredStaysOpen.sings() {
+            self.engine.asks.close(id);
+        }
         self.answered(subject, answer);
         Fit::Yes
     }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use machine_core::Text;
 use machine_core::ask::{Cause, Question, Subject};
+use machine_core::canary::Canary;
 use machine_core::config::{AfterAbort, AfterFailure, InboxLimits};
 use machine_core::drain::Drained;
 use machine_core::event::{EndReason, Event as Report, HeldBecause, MaintenanceEnd, Receipt, TurnEnd};
@@ -87,7 +88,7 @@ impl Agent {
             _ => None,
         };
         ctx.send(Signal::Commit(Drained { origin, content, meta }));
-        if let Some(id) = id {
+        if let Some(id) = id.filter(|_| !Canary::DrainSkipsReceipts.sings()) {
             self.inbox.settle(ctx, &id, Receipt::Taken(active.turn));
         }
     }
@@ -100,6 +101,9 @@ impl Agent {
 
     /// The end of a turn is told, to its prompts too (E08); prompts steered too late go back (A08).
     pub(crate) fn close_turn(&mut self, ctx: &mut Ctx<'_>, active: &Active, end: &TurnEnd) {
+        if Canary::LateSteerIsLost.sings() {
+            self.inbox.lane.retain(|waiting| !matches!(waiting, Waiting::Prompt(_)));
+        }
         self.inbox.unsteer();
         ctx.report(Report::TurnEnded(TurnEnd { returned: active.returned.clone(), ..end.clone() }));
         for id in &active.prompts {
@@ -118,6 +122,7 @@ impl Agent {
                 self.hold(ctx, HeldBecause::Failed)
             }
             EndReason::Aborted(_) if after_abort == AfterAbort::Hold => self.hold(ctx, HeldBecause::Aborted),
+            EndReason::Aborted(_) if Canary::AbortStrandsTheQueue.sings() => Transition(self.idle()),
             _ => self.next(ctx),
         }
     }
@@ -246,6 +251,7 @@ impl Agent {
     ) -> Outcome<State> {
         self.end_maintenance(ctx, end);
         match back {
+            Back::Idle if Canary::MaintenanceStrandsTheQueue.sings() => Transition(self.idle()),
             Back::Idle => self.next(ctx),
             Back::Resume(unanswered) => self.resume(ctx, *unanswered),
             Back::Held(why) => Transition(State::Held(*why)),

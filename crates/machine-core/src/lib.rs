@@ -29,6 +29,8 @@ extern crate alloc;
 
 pub mod access;
 pub mod ask;
+#[doc(hidden)]
+pub mod canary;
 pub mod canonical;
 mod cause;
 pub mod config;

@@ -6,6 +6,7 @@ use machine_adapter::Engine;
 use machine_adapter::kept::Kept;
 use machine_core::Text;
 use machine_core::ask::{Answer, Approved, Ask, HookError, HookFailure, Plan, Prepared, Question};
+use machine_core::canary::Canary;
 use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::outcome::ToolResult;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -275,6 +276,9 @@ async fn run(
     cx: ToolCx,
     stopped: &CancellationToken,
 ) -> Option<Result<ToolResult, ToolError>> {
+    if Canary::CallsRunTwice.sings() {
+        let _ = tool.call(args.clone(), cx.clone()).await;
+    }
     if !tool.drop_on_cancel() {
         return Some(tool.call(args, cx).await);
     }

@@ -5,6 +5,7 @@ use machine_adapter::kept::Kept;
 use machine_adapter::{Order, Out};
 use machine_core::Text;
 use machine_core::ask::{Ask, Question, Timer};
+use machine_core::canary::Canary;
 use machine_core::event::Event;
 use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::input::{Input, Refused};
@@ -108,6 +109,7 @@ impl Spine {
         if written {
             log.handled(engine, &self.out).await?;
         }
+        let owes = owes && !Canary::AcknowledgedUnsynced.sings();
         if owes { log.make_durable().await } else { Ok(()) }
     }
 

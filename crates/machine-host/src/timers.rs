@@ -4,6 +4,7 @@ use std::future::pending;
 use std::pin::Pin;
 use std::time::Duration;
 
+use machine_core::canary::Canary;
 use machine_core::ids::AskId;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -33,6 +34,9 @@ pub(crate) enum Due {
 impl Timers {
     pub(crate) fn set(&mut self, ask: AskId, ms: u64, due: Due) {
         self.clear(ask);
+        if due == Due::Fire && Canary::TimersNeverFire.sings() {
+            return;
+        }
         let at = Instant::now() + Duration::from_millis(ms).min(LONGEST);
         self.queue.insert((at, ask), due);
         self.by_ask.insert(ask, at);

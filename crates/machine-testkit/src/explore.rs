@@ -2,16 +2,17 @@
 //!
 //! A world is a machine together with a model of its surroundings. It says which inputs may come now: those that are
 //! *owed* (somebody must deliver them, since the machine asked) and those that are *volunteered* (an abort, a steer).
-//! Liveness looks at owed inputs only: **if nobody owes the world an input, it must be at rest.** An abort that is
-//! always possible would hide every hang.
+//! Liveness looks at owed inputs only: **if nobody owes the world an input, it must be at rest**, and from every state
+//! what is owed must lead to rest. An abort that is always possible would hide every hang.
 //!
 //! States are told apart by a 128-bit fingerprint, and only those of two neighbouring depths are kept: two different
 //! states would have to share a fingerprint for one to be missed. Of all others there is only how they were reached.
 //! What comes out does not depend on the number of threads.
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -100,69 +101,141 @@ where
     W: World + Send + Sync,
 {
     let begin = Instant::now();
-    let mut seen = Seen::from_iter([fingerprint(&start)]);
-    let mut ways = vec![Way { from: 0, choice: 0 }];
+    let mut graph = Graph::of(fingerprint(&start));
     let mut layer = vec![(0, start.clone())];
-    let mut done =
-        Explored { states: 1, transitions: 0, rests: 0, depth: 0, whole: true, took: Duration::ZERO };
-    while !layer.is_empty() && done.whole {
+    let (mut transitions, mut depth) = (0, 0);
+    let mut whole = true;
+    while !layer.is_empty() && whole {
         let mut next = Vec::new();
         let mut rest = layer.into_iter();
-        while done.whole {
+        while whole {
             let chunk: Vec<_> = rest.by_ref().take(CHUNK * bounds.jobs.get()).collect();
             if chunk.is_empty() {
                 break;
             }
-            for (from, looked) in look_all(&chunk, &seen, bounds.jobs) {
-                done.transitions += looked.transitions;
-                done.rests += usize::from(looked.rests);
-                for (choice, print, world) in looked.new {
-                    if seen.insert(print) {
-                        next.push((ways.len(), world));
-                        ways.push(Way { from, choice });
-                    }
+            for (from, looked) in look_all(&chunk, &graph.seen, bounds.jobs) {
+                transitions += looked.to.len();
+                for step in looked.to {
+                    let new = graph.lead(from, &step);
+                    next.extend(new.zip(step.world));
                 }
                 if let Some((choice, what)) = looked.broken {
-                    let mut choices = way_to(&ways, from);
+                    let mut choices = graph.way_to(from);
                     choices.extend(choice);
                     return Err(Violation { what, trace: retrace(start, &choices) });
                 }
+                if looked.rests {
+                    graph.rests.push(from);
+                }
             }
-            done.whole = seen.len() <= bounds.states;
+            whole = graph.ways.len() <= bounds.states;
         }
-        done.depth += usize::from(!next.is_empty());
+        depth += usize::from(!next.is_empty());
         layer = next;
     }
-    Ok(Explored { states: seen.len(), took: begin.elapsed(), ..done })
+    if whole && let Some(stuck) = graph.never_at_rest() {
+        let what = "hang: what is owed never leads to rest from here".to_owned();
+        return Err(Violation { what, trace: retrace(start, &graph.way_to(stuck)) });
+    }
+    let (states, rests) = (graph.ways.len(), graph.rests.len());
+    Ok(Explored { states, transitions, rests, depth, whole, took: begin.elapsed() })
+}
+
+/// What is known of the states: how each was first reached, and where what is owed leads.
+struct Graph {
+    seen: Seen,
+    ways: Vec<Way>,
+    /// From, to.
+    owed: Vec<(u32, u32)>,
+    rests: Vec<u32>,
+}
+
+/// How a state was first reached: from which, by which of its choices.
+#[derive(Clone, Copy)]
+struct Way {
+    from: u32,
+    choice: u32,
+}
+
+impl Graph {
+    fn of(start: u128) -> Self {
+        let mut seen = Seen::default();
+        seen.insert(start, 0);
+        Self { seen, ways: vec![Way { from: 0, choice: 0 }], owed: Vec::new(), rests: Vec::new() }
+    }
+
+    /// A step leads from a state to another one, which may be new.
+    fn lead<W>(&mut self, from: u32, step: &Step<W>) -> Option<u32> {
+        // 4 billion states would be more than fits into any memory.
+        let next = u32::try_from(self.ways.len()).unwrap_or(u32::MAX);
+        let to = *self.seen.entry(step.print).or_insert(next);
+        if step.owed {
+            self.owed.push((from, to));
+        }
+        if to == next {
+            self.ways.push(Way { from, choice: step.choice });
+        }
+        (to == next).then_some(next)
+    }
+
+    /// The choices from the start to a state.
+    fn way_to(&self, mut at: u32) -> Vec<u32> {
+        let mut choices = Vec::new();
+        while at != 0 {
+            let Way { from, choice } = self.ways[at as usize];
+            choices.push(choice);
+            at = from;
+        }
+        choices.reverse();
+        choices
+    }
+
+    /// The first state that no owed inputs bring to rest.
+    fn never_at_rest(&mut self) -> Option<u32> {
+        self.owed.sort_unstable_by_key(|(_, to)| *to);
+        let mut can = vec![false; self.ways.len()];
+        let mut queue = self.rests.clone();
+        queue.iter().for_each(|at| can[*at as usize] = true);
+        while let Some(at) = queue.pop() {
+            let first = self.owed.partition_point(|(_, to)| *to < at);
+            let before = self.owed[first..].iter().take_while(|(_, to)| *to == at).map(|(from, _)| *from);
+            for from in before {
+                if !std::mem::replace(&mut can[from as usize], true) {
+                    queue.push(from);
+                }
+            }
+        }
+        can.iter().position(|can| !can).and_then(|at| u32::try_from(at).ok())
+    }
 }
 
 /// States that one thread looks at before its results are taken over.
 const CHUNK: usize = 512;
 
-/// How a state was first reached: from which, by which of its choices.
-#[derive(Clone, Copy)]
-struct Way {
-    from: usize,
-    choice: u32,
-}
-
 /// What was found at one state.
 struct Looked<W> {
-    transitions: usize,
     /// Whether nothing is owed.
     rests: bool,
-    /// States that may be new: the choice that leads there, and the fingerprint.
-    new: Vec<(u32, u128, W)>,
+    to: Vec<Step<W>>,
     /// A broken rule, and the choice that breaks it; none: the state itself does.
     broken: Option<(Option<u32>, String)>,
 }
 
+/// Where one choice leads.
+struct Step<W> {
+    choice: u32,
+    owed: bool,
+    print: u128,
+    /// The state, if it may be new.
+    world: Option<W>,
+}
+
 /// Looks at every state of a chunk; the results come in its order.
-fn look_all<W>(chunk: &[(usize, W)], seen: &Seen, jobs: NonZero<usize>) -> Vec<(usize, Looked<W>)>
+fn look_all<W>(chunk: &[(u32, W)], seen: &Seen, jobs: NonZero<usize>) -> Vec<(u32, Looked<W>)>
 where
     W: World + Send + Sync,
 {
-    let each = |part: &[(usize, W)]| part.iter().map(|(at, world)| (*at, look(world, seen))).collect();
+    let each = |part: &[(u32, W)]| part.iter().map(|(at, world)| (*at, look(world, seen))).collect();
     let part = chunk.len().div_ceil(jobs.get());
     if jobs.get() == 1 {
         return each(chunk);
@@ -179,24 +252,24 @@ where
 
 fn look<W: World>(world: &W, seen: &Seen) -> Looked<W> {
     let owed = world.owed();
-    let mut looked = Looked { transitions: 0, rests: owed.is_empty(), new: Vec::new(), broken: None };
+    let mut looked = Looked { rests: owed.is_empty(), to: Vec::new(), broken: None };
     if looked.rests
         && let Err(what) = world.at_rest()
     {
         looked.broken = Some((None, what));
         return looked;
     }
-    for (choice, input) in (0..).zip(owed.into_iter().chain(world.volunteered())) {
-        looked.transitions += 1;
+    let all = owed.into_iter().map(|input| (true, input));
+    let all = all.chain(world.volunteered().into_iter().map(|input| (false, input)));
+    for (choice, (owed, input)) in (0..).zip(all) {
         let mut next = world.clone();
-        if let Err(what) = next.apply(&input) {
+        if let Err(what) = applied(&mut next, &input) {
             looked.broken = Some((Some(choice), what));
             return looked;
         }
         let print = fingerprint(&next);
-        if !seen.contains(&print) {
-            looked.new.push((choice, print, next));
-        }
+        let world = (!seen.contains_key(&print)).then_some(next);
+        looked.to.push(Step { choice, owed, print, world });
     }
     looked
 }
@@ -226,20 +299,17 @@ pub fn walk<W: World>(
         }
         let input = choices.swap_remove(pick(choices.len()));
         trace.push(input.clone());
-        world.apply(&input).map_err(|what| Violation { what, trace: trace.clone() })?;
+        applied(world, &input).map_err(|what| Violation { what, trace: trace.clone() })?;
     }
     Err(Violation { what: format!("not at rest after {PATIENCE} owed inputs"), trace })
 }
 
-/// The choices from the start to a state.
-fn way_to(ways: &[Way], mut at: usize) -> Vec<u32> {
-    let mut choices = Vec::new();
-    while at != 0 {
-        choices.push(ways[at].choice);
-        at = ways[at].from;
-    }
-    choices.reverse();
-    choices
+/// Delivers an input. A panic breaks a rule like any other: what it left behind is not looked at any more.
+fn applied<W: World>(world: &mut W, input: &W::Move) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| world.apply(input))).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(|said| &**said);
+        Err(format!("a panic: {}", said.or(panic.downcast_ref().copied()).unwrap_or("of an unknown kind")))
+    })
 }
 
 /// The inputs behind choices; the last one may be refused.
@@ -248,7 +318,7 @@ fn retrace<W: World>(mut world: W, choices: &[u32]) -> Vec<W::Move> {
     for choice in choices {
         let Some(input) = world.choices().into_iter().nth(*choice as usize) else { break };
         // Every input but the last was applied before without an error.
-        let _ = world.apply(&input);
+        let _ = applied(&mut world, &input);
         trace.push(input);
     }
     trace
@@ -260,7 +330,8 @@ fn fingerprint(world: &impl Hash) -> u128 {
     hasher.finish128().as_u128()
 }
 
-type Seen = HashSet<u128, BuildHasherDefault<Printed>>;
+/// The number of each state, in the order in which they were found.
+type Seen = HashMap<u128, u32, BuildHasherDefault<Printed>>;
 
 /// A fingerprint is as random as a hash: half of it will do.
 #[derive(Default)]

@@ -46,8 +46,7 @@ fn told(world: &EngineWorld, moves: &[Vec<Input>]) -> Vec<Event> {
 }
 
 fn played(text: &str) -> Vec<Event> {
-    let scenario =
-        Scenario::parse(Path::new("written.yaml"), text).expect("a written scenario loads");
+    let scenario = Scenario::parse(Path::new("written.yaml"), text).expect("a written scenario loads");
     let verdict = scenario.simulate().expect("it plays");
     let events = verdict.played.agents[0].events.iter().map(|(_, event)| event.clone());
     events.filter(Event::is_durable).collect()

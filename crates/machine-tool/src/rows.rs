@@ -7,6 +7,7 @@ use machine_core::Text;
 use machine_core::ask::{
     Approval, By, Cause, Executed, HookError, Plan, Prepared, Question, Subject, Timer, WithdrawnBecause,
 };
+use machine_core::canary::Canary;
 use machine_core::digest::Digest;
 use machine_core::event::Event as Report;
 use machine_core::machine::Machine;
@@ -48,6 +49,7 @@ impl sm::State<Call> for State {
             // A question to a person outlives the process that asked it (J05).
             (State::Authorizing(_), Event::Crash { left: false }) => Handled,
 
+            (State::Authorizing(_), Event::Abort(_)) if Canary::AbortSparesApprovals.sings() => Handled,
             (State::Authorizing(plan) | State::Queued(plan), Event::Steered) if plan.cut_by_steer => refuse(ctx, steered()),
 
             (State::Queued(plan), Event::Start) => { starting(ctx, call, plan); Transition(State::Attached(Run::of(plan))) },
@@ -179,6 +181,7 @@ impl sm::Superstate<Call> for Parent<'_> {
             (Parent::Unstarted, Event::Fault) => settle(ctx, aborted(None)),
 
             (Parent::Running(run), Event::Output(parts)) => { run.keep(parts, ctx); Handled }
+            (Parent::Running(run), Event::Crash { left: true }) if Canary::CrashRunsAgain.sings() => Transition(State::Queued(run.plan.clone())),
             (Parent::Running(_), Event::Crash { left: true }) => settle(ctx, Settlement::bare(Status::Unknown)),
             (Parent::Running(_), Event::Crash { left: false }) => settle(ctx, Settlement::bare(Status::skipped(SkipCode::Crash))),
             (Parent::Running(_), Event::Fault) => settle(ctx, Settlement::bare(Status::Cancelled { may_have_run: true })),
@@ -302,6 +305,9 @@ fn background(ctx: &mut Ctx<'_>, run: Run, ack: &machine_core::message::Content)
 fn late(ctx: &mut Ctx<'_>, end: &Executed) -> Outcome<State> {
     let settlement = ended(end);
     let settlement = if ctx.finalize { settlement.without_output() } else { settlement };
+    if Canary::LateEndAnswersAgain.sings() {
+        ctx.send(Signal::Answered { settlement: settlement.clone(), background: false });
+    }
     ctx.send(Signal::Late(settlement));
     Transition(State::Settled)
 }
@@ -326,6 +332,9 @@ fn finish(ctx: &mut Ctx<'_>, settlement: Settlement, stopped: bool) -> Outcome<S
 }
 
 fn told(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
+    if Canary::BackgroundIsToldTwice.sings() {
+        ctx.send(Signal::BackgroundEnded(settlement.clone()));
+    }
     ctx.send(Signal::BackgroundEnded(settlement));
     Transition(State::Settled)
 }
@@ -343,6 +352,9 @@ fn ask_finalize(ctx: &mut Ctx<'_>, call: &Call, settlement: &Settlement) {
 
 fn arm_grace(ctx: &mut Ctx<'_>, call: &Call) {
     let ms = ctx.grace_ms;
+    if Canary::GraceIsNotArmed.sings() {
+        return;
+    }
     ctx.send(Signal::Ask(Question::Timer { timer: Timer::Grace(call.id), ms }));
 }
 

@@ -2,6 +2,7 @@
 use alloc::sync::Arc;
 
 use machine_core::ask::{Proceed, Question, Recovery, Remedy, Timer};
+use machine_core::canary::Canary;
 use machine_core::event::{AttemptEnd, EndReason, Event as Report, TurnError};
 use machine_core::response::{Failure, ModelError};
 use statig::Outcome::{self, Transition};
@@ -22,6 +23,9 @@ impl Turn {
         attempt.request_id = attempt.request_id.or_else(|| error.request_id.clone());
         self.book(ctx, &attempt, AttemptEnd::Failed(error.clone()), error.usage.or(attempt.usage));
         self.tries.failures += 1;
+        if Canary::FailureCostsTwice.sings() {
+            self.usage.book(error.usage.or(attempt.usage));
+        }
         if ctx.config.ask.recover && self.tries.recoveries < ctx.config.turn.recoveries {
             return Transition(State::Recovering { attempt, error: error.clone() });
         }
@@ -32,7 +36,7 @@ impl Turn {
     pub(crate) fn empty(&mut self, ctx: &mut Ctx<'_>, attempt: Attempt) -> Outcome<State> {
         let error = Arc::new(ModelError::new(Failure::Empty, "the response has neither text nor calls"));
         self.book(ctx, &attempt, AttemptEnd::Failed(error.clone()), attempt.usage);
-        self.tries.empty += 1;
+        self.tries.empty += u32::from(!Canary::EmptyIsNotCounted.sings());
         if self.tries.empty > ctx.config.turn.empty {
             let tries = self.tries.empty;
             return self.fail(ctx, TurnError::EmptyResponse { tries });

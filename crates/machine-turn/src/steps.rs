@@ -5,6 +5,7 @@ use core::mem::take;
 
 use machine_core::Text;
 use machine_core::ask::{Cause, HookError, Proceed, Question, Timer};
+use machine_core::canary::Canary;
 use machine_core::config::Salvage;
 use machine_core::drain::Pending;
 use machine_core::event::{AttemptEnd, EndReason, Event as Report, Sealed, TurnEnd};
@@ -252,7 +253,9 @@ impl Turn {
             EndReason::Interrupted => (Some(Sealed::Interrupted), false),
             _ => (None, false),
         };
-        self.close_step(ctx, sealed);
+        if !(sealed == Some(Sealed::Failed) && Canary::FailedStepStaysOpen.sings()) {
+            self.close_step(ctx, sealed);
+        }
         if marker {
             ctx.send(Signal::Marker);
         }
