@@ -7,10 +7,12 @@
 //!
 //! States are told apart by a 128-bit fingerprint, and only those at the frontier are kept: two different states
 //! would have to share a fingerprint for one to be missed.
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
+
+use crate::coverage::Reached;
 
 /// What is explored.
 pub trait World: Clone + Hash {
@@ -28,6 +30,11 @@ pub trait World: Clone + Hash {
 
     /// Called when nothing is owed. An error says what is left undone.
     fn at_rest(&self) -> Result<(), String>;
+
+    /// What an input reached that led from here to `after`, in a world of one machine.
+    fn reached(&self, _input: &Self::Move, _after: &Self) -> Option<Reached> {
+        None
+    }
 }
 
 /// What was explored.
@@ -41,6 +48,8 @@ pub struct Explored {
     pub rests: usize,
     /// The longest shortest way to a state.
     pub depth: usize,
+    /// What inputs reached, where the world tells it.
+    pub reached: BTreeSet<Reached>,
     /// How long it took.
     pub took: Duration,
 }
@@ -72,6 +81,7 @@ pub fn explore<W: World>(start: W, limit: usize) -> Result<Explored, Violation<W
     let mut ways: Vec<Option<(usize, W::Move)>> = vec![None];
     let mut frontier = VecDeque::from([(0, 0, start)]);
     let (mut transitions, mut rests, mut deepest) = (0, 0, 0);
+    let mut reached = BTreeSet::new();
     while let Some((at, depth, world)) = frontier.pop_front() {
         deepest = deepest.max(depth);
         let owed = world.owed();
@@ -87,6 +97,7 @@ pub fn explore<W: World>(start: W, limit: usize) -> Result<Explored, Violation<W
                 trace.push(input);
                 return Err(Violation { what, trace });
             }
+            reached.extend(world.reached(&input, &next));
             if seen.insert(fingerprint(&next)) {
                 if seen.len() > limit {
                     return Err(Violation {
@@ -99,7 +110,7 @@ pub fn explore<W: World>(start: W, limit: usize) -> Result<Explored, Violation<W
             }
         }
     }
-    Ok(Explored { states: seen.len(), transitions, rests, depth: deepest, took: begin.elapsed() })
+    Ok(Explored { states: seen.len(), transitions, rests, depth: deepest, reached, took: begin.elapsed() })
 }
 
 /// One random way through a world: at each state one of the inputs that may come, by `pick`, up to `steps` inputs;

@@ -26,7 +26,7 @@ fn clean(name: &str, menu: Menu, ask: Questions) -> Explored {
         println!("{name}: {violation}");
     }
     let done = found.expect("no violation");
-    let Explored { states, transitions, rests, depth, took } = done;
+    let Explored { states, transitions, rests, depth, took, .. } = &done;
     println!(
         "{name}: {states} states, {transitions} transitions, {rests} rests, depth {depth}, {took:.1?}, 0 violations"
     );
