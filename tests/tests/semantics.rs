@@ -5,8 +5,11 @@ use machine_core::digest::Digest;
 use machine_journal::SEMANTICS;
 
 /// The rules of each number: a digest over the charts and the state × event tables.
-const RULES: [(u32, &str); 2] =
-    [(2, "6b7858a145e0fe38f7cb3fa69998b99d"), (3, "1ee0cadc58906c2ebf2ffaa415eb1d42")];
+const RULES: [(u32, &str); 3] = [
+    (2, "6b7858a145e0fe38f7cb3fa69998b99d"),
+    (3, "1ee0cadc58906c2ebf2ffaa415eb1d42"),
+    (4, "3424436354fe2918d7a5c5ae4bceb64f"),
+];
 
 #[test]
 fn c_j06_other_rules_have_another_number() {

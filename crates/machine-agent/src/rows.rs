@@ -70,6 +70,8 @@ impl sm::State<Agent> for State {
             (State::Maintaining(back @ Back::Held(_)), Event::Notify(note)) => { agent.inbox.lane_note(ctx, note, true); agent.release(ctx); *back = Back::Idle; Handled }
             (State::Maintaining(back @ Back::Held(_)), Event::Resume { unanswered }) => { agent.release(ctx).unpause(ctx); *back = Back::Resume(*unanswered); Handled }
             (State::Maintaining(back @ Back::Idle), Event::Resume { unanswered }) => { agent.unpause(ctx); *back = Back::Resume(*unanswered); Handled }
+            // What was said last holds: nothing starts when maintenance ends (A12).
+            (State::Maintaining(back @ Back::Resume(_)), Event::Pause) => { agent.pause(ctx); *back = Back::Idle; Handled }
             (State::Maintaining(_), Event::Pause) => { agent.pause(ctx); Handled }
             (State::Maintaining(_), Event::Close) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); agent.close(ctx, None) }
             (State::Maintaining(Back::Faulted(why)), Event::Crash { .. }) => { agent.end_maintenance(ctx, MaintenanceEnd::Aborted); Transition(State::Faulted { why: why.clone(), check: true, active: None }) }
@@ -81,7 +83,8 @@ impl sm::State<Agent> for State {
             (State::Closing(_), Event::Own(messages)) => { agent.own(messages); Handled }
             (State::Closing(_), Event::Abort(_)) => { ctx.send(Signal::HurryTurn); ctx.send(Signal::HurryLingering); Handled }
             (State::Closing(active), Event::Crash { .. }) => agent.reopen(ctx, active.take()),
-            (State::Closing(active), Event::Fault { why, check }) => agent.fault(ctx, why, *check, active.take()),
+            // It takes no commands any more: no edit helps (A19).
+            (State::Closing(active), Event::Fault { why, .. }) => agent.fault(ctx, why, false, active.take()),
             (State::Closed, Event::Crash { .. }) => agent.reopened(ctx),
 
             (State::Faulted { active, .. }, Event::TurnEnded(end)) => { agent.turn_closed(ctx, active.as_ref(), end); *active = None; Handled }

@@ -66,7 +66,11 @@ impl Agent {
         }
     }
 
+    /// No verdict: the input goes (A11).
     pub(crate) fn screen_failed(&mut self, ctx: &mut Ctx<'_>, id: &InputId, error: &Arc<HookError>) {
+        if self.inbox.screen_mut(id).is_none() {
+            return;
+        }
         ctx.report(Report::HookFailed { question: "Screen".into(), error: error.clone() });
         self.inbox.withdraw(ctx, id, Receipt::Dropped(DroppedBecause::ScreenFailed));
     }

@@ -8,8 +8,8 @@
 //! States are told apart by a 128-bit fingerprint, and only those of two neighbouring depths are kept: two different
 //! states would have to share a fingerprint for one to be missed. Of all others there is only how they were reached.
 //! What comes out does not depend on the number of threads.
-use std::collections::HashMap;
-use std::fmt::Debug;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::{self, Debug};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,6 +17,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use siphasher::sip128::{Hasher128, SipHasher13};
+
+use crate::coverage::Reached;
 
 /// What is explored.
 pub trait World: Clone + Hash {
@@ -34,6 +36,11 @@ pub trait World: Clone + Hash {
 
     /// Called when nothing is owed. An error says what is left undone.
     fn at_rest(&self) -> Result<(), String>;
+
+    /// What an input reached that led from here to `after`, in a world of one machine.
+    fn reached(&self, _input: &Self::Move, _after: &Self) -> Option<Reached> {
+        None
+    }
 
     /// Everything that may come, in a fixed order.
     fn choices(&self) -> Vec<Self::Move> {
@@ -70,10 +77,22 @@ pub struct Explored {
     pub rests: usize,
     /// The longest shortest way to a state.
     pub depth: usize,
+    /// What inputs reached, where the world tells it.
+    pub reached: BTreeSet<Reached>,
     /// Whether that is all there is; otherwise a bound was met.
     pub whole: bool,
     /// How long it took.
     pub took: Duration,
+}
+
+impl fmt::Display for Explored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { states, transitions, rests, depth, reached: _, whole, took } = self;
+        let more = if *whole { "" } else { " and more" };
+        let (seconds, each) = (took.as_secs_f64(), *states as f64 / took.as_secs_f64());
+        write!(f, "{states} states{more}, {transitions} transitions, {rests} at rest, depth {depth}, ")?;
+        write!(f, "{seconds:.1} s, {each:.0} states/s")
+    }
 }
 
 /// A broken rule, with a shortest trace that leads to it.
@@ -85,8 +104,8 @@ pub struct Violation<M> {
     pub trace: Vec<M>,
 }
 
-impl<M: Debug> std::fmt::Display for Violation<M> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<M: Debug> fmt::Display for Violation<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} after {} inputs:", self.what, self.trace.len())?;
         self.trace.iter().enumerate().try_for_each(|(i, input)| writeln!(f, "  {:>3}  {input:?}", i + 1))
     }
@@ -104,6 +123,7 @@ where
     let mut graph = Graph::of(fingerprint(&start));
     let mut layer = vec![(0, start.clone())];
     let (mut transitions, mut depth) = (0, 0);
+    let mut reached = BTreeSet::new();
     let mut whole = true;
     while !layer.is_empty() && whole {
         let mut next = Vec::new();
@@ -115,6 +135,7 @@ where
             }
             for (from, looked) in look_all(&chunk, &graph.seen, bounds.jobs) {
                 transitions += looked.to.len();
+                reached.extend(looked.reached);
                 for step in looked.to {
                     let new = graph.lead(from, &step);
                     next.extend(new.zip(step.world));
@@ -138,7 +159,7 @@ where
         return Err(Violation { what, trace: retrace(start, &graph.way_to(stuck)) });
     }
     let (states, rests) = (graph.ways.len(), graph.rests.len());
-    Ok(Explored { states, transitions, rests, depth, whole, took: begin.elapsed() })
+    Ok(Explored { states, transitions, rests, depth, reached, whole, took: begin.elapsed() })
 }
 
 /// What is known of the states: how each was first reached, and where what is owed leads.
@@ -217,6 +238,7 @@ struct Looked<W> {
     /// Whether nothing is owed.
     rests: bool,
     to: Vec<Step<W>>,
+    reached: BTreeSet<Reached>,
     /// A broken rule, and the choice that breaks it; none: the state itself does.
     broken: Option<(Option<u32>, String)>,
 }
@@ -252,7 +274,8 @@ where
 
 fn look<W: World>(world: &W, seen: &Seen) -> Looked<W> {
     let owed = world.owed();
-    let mut looked = Looked { rests: owed.is_empty(), to: Vec::new(), broken: None };
+    let mut looked =
+        Looked { rests: owed.is_empty(), to: Vec::new(), reached: BTreeSet::new(), broken: None };
     if looked.rests
         && let Err(what) = world.at_rest()
     {
@@ -267,6 +290,7 @@ fn look<W: World>(world: &W, seen: &Seen) -> Looked<W> {
             looked.broken = Some((Some(choice), what));
             return looked;
         }
+        looked.reached.extend(world.reached(&input, &next));
         let print = fingerprint(&next);
         let world = (!seen.contains_key(&print)).then_some(next);
         looked.to.push(Step { choice, owed, print, world });

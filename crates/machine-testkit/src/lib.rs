@@ -7,13 +7,23 @@
 //! | [`sim`] | a driver in virtual time |
 //! | [`script`] | a scripted host for it |
 //! | `scenario` | scenario files and their runner (feature `scenario`) |
+//! | [`call`], [`turn`], [`agent`] | one machine as a world, with a model of what is around it and a safety monitor |
+//! | [`outstanding`] | what a machine has asked for and who still may answer |
+//! | [`happening`] | one event that comes to a machine |
+//! | [`coverage`] | which leaf met which event, and which cannot |
 //! | [`engine`] | the whole engine as a world, with a model of its host and a safety monitor |
 #![forbid(unsafe_code)]
 
+pub mod agent;
+pub mod call;
 pub mod chart;
+pub mod coverage;
 pub mod engine;
 pub mod explore;
+pub mod happening;
+pub mod outstanding;
 #[cfg(feature = "scenario")]
 pub mod scenario;
 pub mod script;
 pub mod sim;
+pub mod turn;

@@ -1,5 +1,7 @@
 //! The whole engine, every interleaving of small numbers. Each test prints what it explored; run with `--nocapture`
 //! to see the numbers.
+mod common;
+
 use std::num::NonZero;
 
 use machine_adapter::{Engine, Snapshot};
@@ -9,7 +11,7 @@ use machine_testkit::engine::{Allowed, EngineWorld, Menu, Policies};
 use machine_testkit::explore::{Bounds, Explored, explore};
 
 /// More states than any of these worlds has.
-const ALL: Bounds = Bounds { states: 3_000_000, jobs: NonZero::new(2).expect("not zero") };
+const ALL: Bounds = Bounds { states: 3_000_000, jobs: NonZero::<usize>::MIN };
 
 const NO_HOOKS: Questions =
     Questions { screen: false, gate: false, recover: false, finalize: false, stop: false, timeout_ms: 0 };
@@ -26,17 +28,7 @@ fn world(menu: Menu, ask: Questions) -> EngineWorld {
 }
 
 fn clean(name: &str, menu: Menu, ask: Questions) -> Explored {
-    let found = explore(world(menu, ask), ALL);
-    if let Err(violation) = &found {
-        println!("{name}: {violation}");
-    }
-    let done = found.expect("no violation");
-    let Explored { states, transitions, rests, depth, whole, took } = done;
-    assert!(whole, "{name}: {done:?}");
-    println!(
-        "{name}: {states} states, {transitions} transitions, {rests} rests, depth {depth}, {took:.1?}, 0 violations"
-    );
-    done
+    common::clean(name, world(menu, ask))
 }
 
 #[test]

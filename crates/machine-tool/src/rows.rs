@@ -79,7 +79,10 @@ impl sm::State<Call> for State {
             // The first time counts: a turn waits once for a call.
             (State::Working(Run { awaited: awaited @ None, .. }), Event::Awaited { now }) => { *awaited = Some(*now); Handled }
             (State::Working(_), Event::Executed(end)) => finish(ctx, ended(end), false),
+            // Once it is over, nothing comes from an execution any more: not below `Ending` (C07, V13).
             (State::Working(run) | State::Stopping { run, .. }, Event::Output(parts)) => { run.keep(parts, ctx); Handled }
+            (State::Working(_) | State::Stopping { .. }, Event::Progress(text)) => { progress(ctx, call, text); Handled }
+            (State::Working(_) | State::Stopping { .. }, Event::Lost) => told(ctx, Settlement::bare(Status::Unknown)),
 
             (State::Stopping { stop, .. }, Event::Executed(Executed::Done(result))) if !result.is_error => finish(ctx, Settlement { cause: stop.cause(), ..Settlement::of(result) }, true),
             (State::Stopping { run, stop }, Event::Executed(end)) => finish(ctx, stopped_with(take(run), stop, end), true),
@@ -89,7 +92,6 @@ impl sm::State<Call> for State {
             (State::Ending { settlement, .. }, Event::HookFailed(error)) => told(reporting(ctx, "Finalize", error), withheld(settlement, true)),
             (State::Ending { stopped: stopped @ false, .. }, Event::Cancel(_)) => { *stopped = true; arm_grace(ctx, call); Handled }
             (State::Ending { settlement, stopped: true }, Event::GraceOver | Event::Hurry) => told(ctx, withheld(settlement, true)),
-            (State::Ending { .. }, Event::Progress(_)) => ignored(event),
 
             (State::Deaf, Event::Executed(Executed::Nothing)) => Transition(State::Settled), // it obeyed, late
             (State::Deaf, Event::Executed(end)) => late(ctx, end),
@@ -186,10 +188,10 @@ impl sm::Superstate<Call> for Parent<'_> {
             (Parent::Running(_), Event::Crash { left: false }) => settle(ctx, Settlement::bare(Status::skipped(SkipCode::Crash))),
             (Parent::Running(_), Event::Fault) => settle(ctx, Settlement::bare(Status::Cancelled { may_have_run: true })),
 
-            (Parent::Detached, Event::Lost | Event::Crash { .. }) => told(ctx, Settlement::bare(Status::Unknown)),
+            (Parent::Detached, Event::Crash { .. }) => told(ctx, Settlement::bare(Status::Unknown)),
             (Parent::Detached, Event::Fault) => Transition(State::Settled),
 
-            (Parent::Running(_) | Parent::Detached, Event::Progress(text)) => { progress(ctx, call, text); Handled }
+            (Parent::Running(_), Event::Progress(text)) => { progress(ctx, call, text); Handled }
 
             (Parent::Open | Parent::Lingering, event) => ignored(event),
             _ => Super,

@@ -7,7 +7,7 @@ use std::thread::available_parallelism;
 
 use machine_core::config::{CallLimits, Questions};
 use machine_testkit::engine::{Allowed, EngineWorld, Happens, Menu, Reduce};
-use machine_testkit::explore::{Bounds, Explored, World, explore as through};
+use machine_testkit::explore::{Bounds, World, explore as through};
 use machine_testkit::scenario::written::{Unwritable, write};
 
 use crate::program::args::{Explorable, Explore};
@@ -86,7 +86,10 @@ where
     let bounds = Bounds { states: args.states, jobs: args.jobs.unwrap_or_else(cores) };
     match through(world, bounds) {
         Ok(explored) => {
-            println!("{}", counts(&explored));
+            println!("{explored}, 0 violations");
+            if !explored.whole {
+                println!("there are more states: --states was met");
+            }
             Ok(exit::COMPLETED)
         }
         Err(violation) => {
@@ -95,15 +98,6 @@ where
             Ok(exit::ENDED_EARLY.into())
         }
     }
-}
-
-fn counts(explored: &Explored) -> String {
-    let Explored { states, transitions, rests, depth, whole, took } = explored;
-    let how = if *whole { "all there are" } else { "then stopped, --states" };
-    let (seconds, each) = (took.as_secs_f64(), *states as f64 / took.as_secs_f64());
-    format!(
-        "{states} states ({how}), {transitions} transitions, {rests} at rest, depth {depth}, {seconds:.1} s, {each:.0} states/s\n0 violations"
-    )
 }
 
 /// Where the scenario is, or why there is none.
