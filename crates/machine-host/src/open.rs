@@ -19,6 +19,7 @@ use crate::order::Asked;
 use crate::session::{Parked, Parts, Session};
 use crate::spine::Spine;
 use crate::unwind::caught;
+use crate::waiters::answered;
 use crate::watch::{Recorder, Watch};
 use crate::watchers::in_time;
 
@@ -60,6 +61,7 @@ pub(crate) async fn open(
     begin_journal(journal.as_mut(), &found.begin).await?;
     found.inputs.extend(first);
     let session = Session {
+        answered: answered(&found.engine),
         finalize: found.engine.config().ask.finalize,
         engine: found.engine,
         log: Log::new(journal, found.writer),

@@ -78,11 +78,11 @@ impl Waiters {
         self.idle.push(to);
     }
 
-    /// Something happened.
-    pub(crate) fn see(&mut self, event: &Event, engine: &Engine) {
+    /// Something happened. `answered`: how the calls of the running turn were.
+    pub(crate) fn see(&mut self, event: &Event, answered: &BTreeMap<CallId, Outcome>) {
         match event {
             Event::TurnEnded(end) => {
-                self.turn_ended(end, engine);
+                self.turn_ended(end, answered);
                 self.ended = Some(end.clone());
             }
             Event::Receipt { input, receipt } => self.receipt(input, receipt),
@@ -108,12 +108,20 @@ impl Waiters {
             for (_, to) in std::mem::take(&mut self.prompts) {
                 tell(to, Err(PromptError::Faulted(cause.clone())));
             }
+            for (_, to) in self.aborts.drain(..) {
+                tell(to, Err(machine_core::input::Refused::Faulted(cause.clone()).into()));
+            }
         }
     }
 
     /// The agent is closed, and its driver is gone.
     pub(crate) fn closed(self) {
         self.closing.into_iter().for_each(|to| tell(to, Ok(())));
+    }
+
+    /// Whether somebody waits for the end of this opening.
+    pub(crate) fn is_closing(&self) -> bool {
+        !self.closing.is_empty()
     }
 
     /// Whether nobody waits.
@@ -131,13 +139,14 @@ impl Waiters {
             && idle.is_empty()
     }
 
-    fn turn_ended(&mut self, end: &TurnEnd, engine: &Engine) {
+    fn turn_ended(&mut self, end: &TurnEnd, answered: &BTreeMap<CallId, Outcome>) {
         let (done, waiting) =
             std::mem::take(&mut self.aborts).into_iter().partition(|(turn, _)| *turn == end.turn);
         self.aborts = waiting;
         let done: Vec<_> = done;
-        for (turn, to) in done {
-            tell(to, Ok(Aborted { end: Some(end.clone()), calls: outcomes(engine, turn) }));
+        for (_, to) in done {
+            let calls = answered.iter().map(|(call, outcome)| (*call, outcome.clone())).collect();
+            tell(to, Ok(Aborted { end: Some(end.clone()), calls }));
         }
     }
 
@@ -157,18 +166,16 @@ impl Waiters {
     }
 }
 
-/// How the calls of a turn were answered: history has it. The next turn may have begun already.
-fn outcomes(engine: &Engine, turn: TurnId) -> Vec<(CallId, Outcome)> {
-    let newest_first = engine.history().iter().rev().skip_while(|entry| entry.turn != Some(turn));
-    let entries = newest_first.take_while(|entry| entry.turn == Some(turn));
-    let mut calls: Vec<_> = entries
-        .filter_map(|entry| match &entry.message {
-            Message::Tool(tool) => Some((tool.call, tool.outcome.clone())),
-            _ => None,
-        })
-        .collect();
-    calls.reverse();
-    calls
+/// How the calls of a turn that an earlier opening began were answered, as far as history has it.
+pub(crate) fn answered(engine: &Engine) -> BTreeMap<CallId, Outcome> {
+    let Some(active) = engine.agent().state().active() else { return BTreeMap::new() };
+    let newest_first = engine.history().iter().rev();
+    let entries = newest_first.take_while(|entry| entry.turn == Some(active.turn));
+    let results = entries.filter_map(|entry| match &entry.message {
+        Message::Tool(tool) => Some((tool.call, tool.outcome.clone())),
+        _ => None,
+    });
+    results.collect()
 }
 
 /// Answers. Whoever asked may have gone away meanwhile; that is their right.
