@@ -7,6 +7,7 @@
 //! | [`sim`] | a driver in virtual time |
 //! | [`script`] | a scripted host for it |
 //! | `scenario` | scenario files and their runner (feature `scenario`) |
+//! | `simulate` | the tokio host in a faulty world, from a seed (feature `tokio`) |
 //! | [`engine`] | the whole engine as a world, with a model of its host and a safety monitor |
 #![forbid(unsafe_code)]
 
@@ -17,3 +18,5 @@ pub mod explore;
 pub mod scenario;
 pub mod script;
 pub mod sim;
+#[cfg(feature = "tokio")]
+pub mod simulate;
