@@ -193,7 +193,7 @@ impl Spine {
             self.spans.see(&event);
             parts.watchers.see(&event, engine, self.spans.agent());
             if n >= lost {
-                self.waiters.see(&event, answered);
+                self.waiters.see(&event, engine, answered);
             }
             if let Event::TurnEnded(_) = event {
                 answered.clear();

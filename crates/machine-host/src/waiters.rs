@@ -16,7 +16,8 @@ use crate::error::{CommandError, PromptError};
 pub struct Aborted {
     /// The end of the turn, with what it cost; none if no turn ran.
     pub end: Option<TurnEnd>,
-    /// How each call of the turn was answered, in call order.
+    /// How each call of the turn was answered, in call order. If the turn began before this opening and a hook folded
+    /// results of it away before that, those are not among them.
     pub calls: Vec<(CallId, Outcome)>,
 }
 
@@ -78,11 +79,11 @@ impl Waiters {
         self.idle.push(to);
     }
 
-    /// Something happened. `answered`: how the calls of the running turn were.
-    pub(crate) fn see(&mut self, event: &Event, answered: &BTreeMap<CallId, Outcome>) {
+    /// Something happened. `seen`: how calls of the running turn were answered, as this opening saw it.
+    pub(crate) fn see(&mut self, event: &Event, engine: &Engine, seen: &BTreeMap<CallId, Outcome>) {
         match event {
             Event::TurnEnded(end) => {
-                self.turn_ended(end, answered);
+                self.turn_ended(end, engine, seen);
                 self.ended = Some(end.clone());
             }
             Event::Receipt { input, receipt } => self.receipt(input, receipt),
@@ -139,13 +140,16 @@ impl Waiters {
             && idle.is_empty()
     }
 
-    fn turn_ended(&mut self, end: &TurnEnd, answered: &BTreeMap<CallId, Outcome>) {
+    fn turn_ended(&mut self, end: &TurnEnd, engine: &Engine, seen: &BTreeMap<CallId, Outcome>) {
         let (done, waiting) =
             std::mem::take(&mut self.aborts).into_iter().partition(|(turn, _)| *turn == end.turn);
         self.aborts = waiting;
         let done: Vec<_> = done;
-        for (_, to) in done {
-            let calls = answered.iter().map(|(call, outcome)| (*call, outcome.clone())).collect();
+        for (turn, to) in done {
+            // What was answered before this opening went into history since, if it was not there then.
+            let mut calls = answered(engine, turn);
+            calls.extend(seen.clone());
+            let calls = calls.into_iter().collect();
             tell(to, Ok(Aborted { end: Some(end.clone()), calls }));
         }
     }
@@ -166,11 +170,10 @@ impl Waiters {
     }
 }
 
-/// How the calls of a turn that an earlier opening began were answered, as far as history has it.
-pub(crate) fn answered(engine: &Engine) -> BTreeMap<CallId, Outcome> {
-    let Some(active) = engine.agent().state().active() else { return BTreeMap::new() };
-    let newest_first = engine.history().iter().rev();
-    let entries = newest_first.take_while(|entry| entry.turn == Some(active.turn));
+/// How the calls of this turn were answered, as history has it. The next turn may have begun already.
+pub(crate) fn answered(engine: &Engine, turn: TurnId) -> BTreeMap<CallId, Outcome> {
+    let newest_first = engine.history().iter().rev().skip_while(|entry| entry.turn != Some(turn));
+    let entries = newest_first.take_while(|entry| entry.turn == Some(turn));
     let results = entries.filter_map(|entry| match &entry.message {
         Message::Tool(tool) => Some((tool.call, tool.outcome.clone())),
         _ => None,

@@ -42,6 +42,20 @@ async fn c_x11_calls_whose_results_were_folded_away_are_told_too() {
     assert_eq!(told, [Outcome::Ok, Outcome::Cancelled { may_have_run: true }]);
 }
 
+/// The answered call waits in the batch behind the other one when the agent is handed over.
+#[tokio::test(start_paused = true)]
+async fn c_x11_calls_that_were_answered_before_a_hand_over_are_told_too() {
+    let calls = Say::Calls(vec![("hang", "{}"), ("echo", "{}")]);
+    let builder = |script| Agent::builder().model(script).tool(hang().approval(true)).tool(echo());
+    let (agent, _events, _prompt) = running(builder(Script::of([calls]))).await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let parked = agent.park().await.unwrap();
+    let agent = builder(Script::default()).parked(parked).open().await.unwrap();
+    let aborted = agent.abort(user()).await.unwrap();
+    let told: Vec<_> = aborted.calls.into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(told, [Outcome::skipped(SkipCode::Abort), Outcome::Ok]);
+}
+
 /// Prompts, and waits until a call runs.
 async fn running(
     builder: AgentBuilder,
