@@ -7,7 +7,7 @@ use machine_core::outcome::Outcome;
 use machine_core::usage::UsageSum;
 use machine_host::Seen;
 
-use super::book::{Book, Span};
+use super::book::{Book, Span, Told};
 use super::job::Does;
 
 /// What ran is never said not to have run (V12), and what was cancelled while it ran saw it (X03).
@@ -61,13 +61,13 @@ pub(super) fn durable(events: &[&Event], book: &Book, wrong: &mut Vec<String>) {
 
 /// Ends and outcomes that clients were told are those of the record (T18, X11). What was true in memory only, because
 /// the journal had failed, is not in it (A22).
-pub(super) fn ends(events: &[&Event], book: &Book, wrong: &mut Vec<String>) {
+pub(super) fn ends(seen: &[Seen], book: &Book, wrong: &mut Vec<String>) {
     let (mut recorded, mut settled) = (BTreeMap::new(), BTreeMap::<TurnId, Vec<_>>::new());
-    for event in events {
-        match event {
+    for seen in seen {
+        match &*seen.event {
             Event::TurnEnded(end) => drop(recorded.insert(end.turn, end)),
             Event::CallSettled { call, outcome, .. } => {
-                settled.entry(call.step().turn()).or_default().push((*call, outcome.clone()));
+                settled.entry(call.step().turn()).or_default().push((*call, outcome.clone(), seen.at));
             }
             _ => {}
         }
@@ -77,14 +77,30 @@ pub(super) fn ends(events: &[&Event], book: &Book, wrong: &mut Vec<String>) {
             wrong.push(format!("T18: told was {end:?}, recorded is {:?}", recorded.get(&end.turn)));
         }
     }
-    for (turn, told) in &book.outcomes {
-        let faulted = book.ends.iter().any(|end| end.turn == *turn && is_in_memory_only(end));
+    for Told { turn, calls, opened_at } in &book.outcomes {
+        if book.ends.iter().any(|end| end.turn == *turn && is_in_memory_only(end)) {
+            continue;
+        }
         let mut settled = settled.get(turn).cloned().unwrap_or_default();
-        settled.sort_by_key(|(call, _)| *call);
-        if !faulted && settled != *told {
-            wrong.push(format!("X11: the calls of {turn} were told as {told:?}, and are {settled:?}"));
+        settled.sort_by_key(|(call, ..)| *call);
+        // What was settled and folded away before the opening cannot be told.
+        let folded = edited_until(seen, *turn, *opened_at);
+        let may_be_missing = |(call, _, at): &(CallId, Outcome, u64)| {
+            folded && at <= opened_at && !calls.iter().any(|(told, _)| told == call)
+        };
+        settled.retain(|settled| !may_be_missing(settled));
+        let settled: Vec<_> = settled.into_iter().map(|(call, outcome, _)| (call, outcome)).collect();
+        if settled != *calls {
+            wrong.push(format!("X11: the calls of {turn} were told as {calls:?}, and are {settled:?}"));
         }
     }
+}
+
+/// Whether history was edited in this turn before that time.
+fn edited_until(seen: &[Seen], turn: TurnId, at: u64) -> bool {
+    let begins = |seen: &&Seen| matches!(&*seen.event, Event::TurnStarted { turn: of, .. } if *of == turn);
+    let from = seen.iter().position(|seen| begins(&seen)).unwrap_or(seen.len());
+    seen[from..].iter().any(|seen| seen.at <= at && matches!(&*seen.event, Event::Edited { .. }))
 }
 
 fn is_in_memory_only(end: &TurnEnd) -> bool {

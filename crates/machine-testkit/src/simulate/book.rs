@@ -48,7 +48,17 @@ pub(super) struct Book {
     /// Ends of turns that clients were told.
     pub(super) ends: Vec<TurnEnd>,
     /// How the calls of a turn ended, as clients were told when they aborted it.
-    pub(super) outcomes: Vec<(TurnId, Vec<(CallId, Outcome)>)>,
+    pub(super) outcomes: Vec<Told>,
+    /// When the agent was opened last: virtual milliseconds.
+    pub(super) opened_at: u64,
+}
+
+/// What a client was told of the calls of a turn.
+pub(super) struct Told {
+    pub(super) turn: TurnId,
+    pub(super) calls: Vec<(CallId, Outcome)>,
+    /// When the opening began that told it.
+    pub(super) opened_at: u64,
 }
 
 /// One execution as its tool saw it.
@@ -92,6 +102,7 @@ impl Book {
             acknowledged: BTreeSet::new(),
             ends: Vec::new(),
             outcomes: Vec::new(),
+            opened_at: 0,
         }
     }
 

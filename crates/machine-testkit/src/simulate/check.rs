@@ -36,7 +36,7 @@ pub(super) async fn check(life: &Life) {
         receipts::check(&events, &book, &mut wrong);
         account::honest(&seen, &book, &mut wrong);
         account::durable(&events, &book, &mut wrong);
-        account::ends(&events, &book, &mut wrong);
+        account::ends(&seen, &book, &mut wrong);
         account::usage(&events, &book, &mut wrong);
         overlap::check(&book, &mut wrong);
     }

@@ -9,6 +9,7 @@ use machine_core::input::{Refused, Target};
 use machine_host::{Aborted, Agent, CommandError, Place, PromptError, Rule, Say};
 use tokio::time::timeout;
 
+use super::book::Told;
 use super::fault::Fault;
 use super::fork;
 use super::hooks::SECRET;
@@ -308,7 +309,8 @@ fn told(world: &World, target: &Option<Target>, aborted: Aborted) {
     let now = world.now();
     let mut book = world.book();
     book.aborted.entry(end.turn).or_insert(now);
-    book.outcomes.push((end.turn, aborted.calls));
+    let (turn, calls, opened_at) = (end.turn, aborted.calls, book.opened_at);
+    book.outcomes.push(Told { turn, calls, opened_at });
     book.ends.push(end);
 }
 

@@ -249,6 +249,8 @@ async fn open(world: &Arc<World>, disk: &Disk, stage: &mut Stage, mut parked: Op
         }
         if let Some((agent, events)) = opened(world, disk, stage, builder).await {
             world.be_calm(false);
+            let now = world.now();
+            world.book().opened_at = now;
             tokio::spawn(watch(world.clone(), events, Manner::Witness));
             return agent;
         }
