@@ -216,7 +216,7 @@ impl Agent {
     /// The durable events from this number on, made again from the journal: for whoever missed some (E04). Those of a time
     /// before the oldest record that is kept cannot be had any more.
     pub async fn recorded(&self, from: u64) -> Result<Vec<Seen>, CommandError> {
-        let records = self.ask(Request::Record).await??;
+        let (records, told) = self.ask(Request::Record).await??;
         let oldest = oldest_event(&records);
         if from < oldest {
             return Err(CommandError::NotKept { oldest });
@@ -224,6 +224,10 @@ impl Agent {
         let (mut seen, mut last) = (Vec::new(), 0);
         let made = events(&records, from, &mut |n, at, event| {
             last = last.max(at);
+            // After a failure there may be records that are not durable.
+            if n >= told {
+                return;
+            }
             seen.push(Seen { place: Place::Durable(n), at: last, event: Arc::new(event.clone()) });
         });
         made.map(|()| seen).map_err(|error| CommandError::Journal(error.to_string().into()))
@@ -234,7 +238,11 @@ impl Agent {
     /// a batch moves to its end, and calls without a result are closed there. This agent goes on as if nothing had
     /// happened (J08).
     pub async fn fork(&self, at: usize) -> Result<Parked, CommandError> {
-        let branch = drawn_branch();
+        self.fork_as(drawn_branch(), at).await
+    }
+
+    /// The same, with a branch of your own for the fork (V02): for whoever must get the same ids each time.
+    pub async fn fork_as(&self, branch: u32, at: usize) -> Result<Parked, CommandError> {
         let fork = self.read(move |engine| engine.fork(branch, at)).await?;
         fork.map(|engine| Parked::fork(&engine)).map_err(CommandError::Fork)
     }

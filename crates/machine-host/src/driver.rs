@@ -33,10 +33,16 @@ const GONE_WITHIN: Duration = Duration::from_secs(1);
 /// What a handle wants of its driver.
 pub(crate) enum Request {
     Command(Command, Reply),
-    Decide { call: CallId, digest: Digest, decision: Decision, reply: Reply },
+    Decide {
+        call: CallId,
+        digest: Digest,
+        decision: Decision,
+        reply: Reply,
+    },
     Read(Box<dyn FnOnce(&Engine) + Send>),
     Idle(oneshot::Sender<()>),
-    Record(oneshot::Sender<Result<Vec<Record>, CommandError>>),
+    /// All records, and how many durable events were told of them.
+    Record(oneshot::Sender<Result<(Vec<Record>, u64), CommandError>>),
     Park(oneshot::Sender<Parked>),
 }
 
@@ -182,7 +188,9 @@ impl Driver {
             Request::Read(read) => read(&self.spine.session.engine),
             Request::Idle(to) => self.spine.until_idle(to),
             Request::Record(to) => {
-                tell(to, self.spine.session.log.read().await.map_err(CommandError::Journal));
+                let Session { log, recorder, .. } = &mut self.spine.session;
+                let (records, told) = (log.read().await, recorder.events());
+                tell(to, records.map(|records| (records, told)).map_err(CommandError::Journal));
             }
             Request::Park(to) => return Flow::Park(to),
         }
@@ -320,9 +328,13 @@ impl Spine {
         }
     }
 
-    /// Whether this opening is over.
+    /// Whether this opening is over. One that was closing when its journal failed has nothing left to do (A19).
     fn is_closed(&self) -> bool {
-        self.session.engine.agent().state().leaf() == "Closed"
+        match self.session.engine.agent().state().leaf() {
+            "Closed" => true,
+            "Faulted" => self.waiters.is_closing(),
+            _ => false,
+        }
     }
 
     /// Whether an abort has something to stop.

@@ -1,4 +1,5 @@
 //! Opening: a new session, one from its journal, or one that was parked elsewhere (J05, J07).
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use crate::order::Asked;
 use crate::session::{Parked, Parts, Session};
 use crate::spine::Spine;
 use crate::unwind::caught;
+use crate::waiters::answered;
 use crate::watch::{Recorder, Watch};
 use crate::watchers::in_time;
 
@@ -59,7 +61,9 @@ pub(crate) async fn open(
     let first = session_start(&parts, &found).await?;
     begin_journal(journal.as_mut(), &found.begin).await?;
     found.inputs.extend(first);
+    let active = found.engine.agent().state().active().map(|active| active.turn);
     let session = Session {
+        answered: active.map_or_else(BTreeMap::new, |turn| answered(&found.engine, turn)),
         finalize: found.engine.config().ask.finalize,
         engine: found.engine,
         log: Log::new(journal, found.writer),

@@ -7,6 +7,8 @@ use std::time::Duration;
 use machine_adapter::{Engine, Snapshot};
 use machine_core::Text;
 use machine_core::config::Config;
+use machine_core::ids::CallId;
+use machine_core::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +31,9 @@ pub(crate) struct Session {
     pub(crate) parts: Arc<Parts>,
     /// What may run without being asked for (C16).
     pub(crate) rules: Rules,
+    /// How the calls of the running turn were answered, in call order. An edit may take their results out of history
+    /// (X11).
+    pub(crate) answered: BTreeMap<CallId, Outcome>,
     /// Whether results of the running turn are finalized (C11).
     pub(crate) finalize: bool,
 }

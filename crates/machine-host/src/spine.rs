@@ -98,7 +98,7 @@ impl Spine {
         if let Some(reply) = reply {
             self.waiters.accept(reply, running);
         }
-        self.tell(at);
+        self.tell(at, 0);
         self.acts_leave();
     }
 
@@ -145,13 +145,15 @@ impl Spine {
     /// follows is true in memory only.
     fn fault(&mut self, cause: Text, reply: Option<Reply>) {
         refuse(reply, Refused::Faulted(cause.clone()));
+        // Nobody is answered with what the journal does not have (J02).
+        let lost = self.out.events.len();
         let (fault, at) = (Input::Fault { cause }, self.clock.now());
         if let Ok(admitted) = self.session.engine.admit(&fault) {
             self.session.engine.handle(at, admitted, &mut self.out);
         }
         self.leave_at_once();
         self.out.acts.clear();
-        self.tell(at);
+        self.tell(at, lost);
     }
 
     fn leave_at_once(&mut self) {
@@ -181,15 +183,23 @@ impl Spine {
         self.out.acts = acts;
     }
 
-    fn tell(&mut self, at: u64) {
-        let Session { engine, log, recorder, finalize, parts, .. } = &mut self.session;
-        for event in self.out.events.drain(..) {
-            if let Event::TurnStarted { .. } = event {
-                *finalize = engine.config().ask.finalize;
+    /// The first `lost` events are for watchers only: those who wait are not answered with them.
+    fn tell(&mut self, at: u64, lost: usize) {
+        let Session { engine, log, recorder, finalize, answered, parts, .. } = &mut self.session;
+        for (n, event) in self.out.events.drain(..).enumerate() {
+            match &event {
+                Event::TurnStarted { .. } => *finalize = engine.config().ask.finalize,
+                Event::CallSettled { call, outcome, .. } => drop(answered.insert(*call, outcome.clone())),
+                _ => {}
             }
             self.spans.see(&event);
             parts.watchers.see(&event, engine, self.spans.agent());
-            self.waiters.see(&event, engine);
+            if n >= lost {
+                self.waiters.see(&event, engine, answered);
+            }
+            if let Event::TurnEnded(_) = event {
+                answered.clear();
+            }
             recorder.tell(at, event, log.broken().is_none());
         }
         self.waiters.look(engine);

@@ -16,7 +16,8 @@ use crate::error::{CommandError, PromptError};
 pub struct Aborted {
     /// The end of the turn, with what it cost; none if no turn ran.
     pub end: Option<TurnEnd>,
-    /// How each call of the turn was answered, in call order.
+    /// How each call of the turn was answered, in call order. If the turn began before this opening and a hook folded
+    /// results of it away before that, those are not among them.
     pub calls: Vec<(CallId, Outcome)>,
 }
 
@@ -78,11 +79,11 @@ impl Waiters {
         self.idle.push(to);
     }
 
-    /// Something happened.
-    pub(crate) fn see(&mut self, event: &Event, engine: &Engine) {
+    /// Something happened. `seen`: how calls of the running turn were answered, as this opening saw it.
+    pub(crate) fn see(&mut self, event: &Event, engine: &Engine, seen: &BTreeMap<CallId, Outcome>) {
         match event {
             Event::TurnEnded(end) => {
-                self.turn_ended(end, engine);
+                self.turn_ended(end, engine, seen);
                 self.ended = Some(end.clone());
             }
             Event::Receipt { input, receipt } => self.receipt(input, receipt),
@@ -108,12 +109,20 @@ impl Waiters {
             for (_, to) in std::mem::take(&mut self.prompts) {
                 tell(to, Err(PromptError::Faulted(cause.clone())));
             }
+            for (_, to) in self.aborts.drain(..) {
+                tell(to, Err(machine_core::input::Refused::Faulted(cause.clone()).into()));
+            }
         }
     }
 
     /// The agent is closed, and its driver is gone.
     pub(crate) fn closed(self) {
         self.closing.into_iter().for_each(|to| tell(to, Ok(())));
+    }
+
+    /// Whether somebody waits for the end of this opening.
+    pub(crate) fn is_closing(&self) -> bool {
+        !self.closing.is_empty()
     }
 
     /// Whether nobody waits.
@@ -131,13 +140,17 @@ impl Waiters {
             && idle.is_empty()
     }
 
-    fn turn_ended(&mut self, end: &TurnEnd, engine: &Engine) {
+    fn turn_ended(&mut self, end: &TurnEnd, engine: &Engine, seen: &BTreeMap<CallId, Outcome>) {
         let (done, waiting) =
             std::mem::take(&mut self.aborts).into_iter().partition(|(turn, _)| *turn == end.turn);
         self.aborts = waiting;
         let done: Vec<_> = done;
         for (turn, to) in done {
-            tell(to, Ok(Aborted { end: Some(end.clone()), calls: outcomes(engine, turn) }));
+            // What was answered before this opening went into history since, if it was not there then.
+            let mut calls = answered(engine, turn);
+            calls.extend(seen.clone());
+            let calls = calls.into_iter().collect();
+            tell(to, Ok(Aborted { end: Some(end.clone()), calls }));
         }
     }
 
@@ -157,18 +170,15 @@ impl Waiters {
     }
 }
 
-/// How the calls of a turn were answered: history has it. The next turn may have begun already.
-fn outcomes(engine: &Engine, turn: TurnId) -> Vec<(CallId, Outcome)> {
+/// How the calls of this turn were answered, as history has it. The next turn may have begun already.
+pub(crate) fn answered(engine: &Engine, turn: TurnId) -> BTreeMap<CallId, Outcome> {
     let newest_first = engine.history().iter().rev().skip_while(|entry| entry.turn != Some(turn));
     let entries = newest_first.take_while(|entry| entry.turn == Some(turn));
-    let mut calls: Vec<_> = entries
-        .filter_map(|entry| match &entry.message {
-            Message::Tool(tool) => Some((tool.call, tool.outcome.clone())),
-            _ => None,
-        })
-        .collect();
-    calls.reverse();
-    calls
+    let results = entries.filter_map(|entry| match &entry.message {
+        Message::Tool(tool) => Some((tool.call, tool.outcome.clone())),
+        _ => None,
+    });
+    results.collect()
 }
 
 /// Answers. Whoever asked may have gone away meanwhile; that is their right.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{Say, Script, check_record, echo, hang, outcomes, quick, results, wait_for};
-use machine_core::ask::{By, Cause, WithdrawnBecause};
+use machine_core::ask::{By, Cause, Gated, WithdrawnBecause};
 use machine_core::event::{EndReason, Event, TurnEnd};
 use machine_core::input::{Refused, Target};
+use machine_core::message::{Entry, Origin, text_content};
 use machine_core::outcome::{Outcome, SkipCode};
-use machine_host::{Agent, AgentBuilder, CommandError, PromptError};
+use machine_host::{Agent, AgentBuilder, CommandError, Editor, GateQuestion, PromptError};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -20,6 +21,39 @@ fn started(event: &Event) -> bool {
 
 fn user() -> Arc<Cause> {
     Cause::by(By::User)
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_x11_calls_whose_results_were_folded_away_are_told_too() {
+    let script = Script::of([Say::Calls(vec![("echo", "{}")]), Say::Calls(vec![("hang", "{}")])]);
+    let compact = |_: GateQuestion, editor: Editor| async move {
+        let entries = editor.history().len();
+        if entries > 1 {
+            let summary = Entry::user(Origin::Summary, None, text_content("what was before"));
+            editor.fold(entries, vec![summary]).await?;
+        }
+        Ok(Gated::Proceed(Arc::default()))
+    };
+    let (agent, _events, _prompt) =
+        running(Agent::builder().model(script).tool(echo()).tool(hang()).gate(compact)).await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let aborted = agent.abort(user()).await.unwrap();
+    let told: Vec<_> = aborted.calls.into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(told, [Outcome::Ok, Outcome::Cancelled { may_have_run: true }]);
+}
+
+/// The answered call waits in the batch behind the other one when the agent is handed over.
+#[tokio::test(start_paused = true)]
+async fn c_x11_calls_that_were_answered_before_a_hand_over_are_told_too() {
+    let calls = Say::Calls(vec![("hang", "{}"), ("echo", "{}")]);
+    let builder = |script| Agent::builder().model(script).tool(hang().approval(true)).tool(echo());
+    let (agent, _events, _prompt) = running(builder(Script::of([calls]))).await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let parked = agent.park().await.unwrap();
+    let agent = builder(Script::default()).parked(parked).open().await.unwrap();
+    let aborted = agent.abort(user()).await.unwrap();
+    let told: Vec<_> = aborted.calls.into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(told, [Outcome::skipped(SkipCode::Abort), Outcome::Ok]);
 }
 
 /// Prompts, and waits until a call runs.
@@ -220,7 +254,7 @@ async fn c_x02_a_hook_that_is_no_longer_needed_is_dropped() {
     let (asked, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let gate = {
         let (asked, dropped) = (asked.clone(), dropped.clone());
-        move |_: machine_host::GateQuestion, _: machine_host::Editor| {
+        move |_: GateQuestion, _: Editor| {
             asked.notify_one();
             let told = Told(dropped.clone());
             async move {

@@ -10,7 +10,7 @@ use common::{Say, Script, check_record, echo, hang, outcomes, quick, texts, wait
 use machine_core::ask::{Approval, By, Cause};
 use machine_core::event::{EndReason, Event, TurnError};
 use machine_core::input::Refused;
-use machine_core::outcome::Outcome;
+use machine_core::outcome::{Outcome, ToolResult};
 use machine_host::{
     Agent, AgentBuilder, BoxError, BoxFuture, CommandError, Journal, OpenError, Parked, Place, PromptError,
 };
@@ -113,6 +113,78 @@ async fn c_j10_a_journal_that_fails_stops_the_agent_and_says_so() {
         assert_eq!(agent.prompt("and now").await.unwrap().reason, EndReason::DONE);
         assert_eq!(outcomes(&agent).await, [Outcome::Unknown, Outcome::Unknown]);
     }
+}
+
+/// The input that ends the turn is handled, and cannot be made durable: opened again, the turn is interrupted.
+#[tokio::test(start_paused = true)]
+async fn c_j02_an_end_that_is_not_durable_is_told_to_nobody() {
+    for abort in [false, true] {
+        let inner = common::journal();
+        let journal = Fragile { inner: inner.clone(), broken: Arc::default(), panics: false, late: true };
+        let broken = journal.broken.clone();
+        let break_it = move |_: common::Args, cx: machine_host::ToolCx| {
+            let broken = broken.clone();
+            async move {
+                if abort {
+                    cx.cancelled().await;
+                }
+                broken.store(true, Ordering::SeqCst);
+                Ok(ToolResult { stop_turn: Some("enough".into()), ..ToolResult::text("the last result") })
+            }
+        };
+        let break_it = machine_host::tool("break", "", break_it).touches_nothing().drop_on_cancel(false);
+        let script = Script::of([Say::Calls(vec![("break", "{}")])]);
+        let agent = Agent::builder().model(script).tool(break_it).journal(journal).open().await.unwrap();
+        let prompt = agent.prompt("go");
+        let aborts = async {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            if abort { Some(agent.abort(Cause::by(By::User)).await) } else { None }
+        };
+        let (prompt, aborted) = tokio::join!(prompt, aborts);
+        assert!(matches!(prompt, Err(PromptError::Faulted(_))), "{prompt:?}");
+        let faulted =
+            |refused: &Result<_, _>| matches!(refused, Err(CommandError::Refused(Refused::Faulted(_))));
+        assert!(aborted.as_ref().is_none_or(faulted), "{aborted:?}");
+        drop(agent);
+    }
+}
+
+/// While it closes the journal fails: the opening is over all the same.
+#[tokio::test(start_paused = true)]
+async fn c_a19_closing_ends_also_when_the_journal_fails_meanwhile() {
+    let journal = Fragile { inner: common::journal(), broken: Arc::default(), panics: false, late: true };
+    let broken = journal.broken.clone();
+    let break_it = move |_: common::Args, cx: machine_host::ToolCx| {
+        let broken = broken.clone();
+        async move {
+            cx.cancelled().await;
+            broken.store(true, Ordering::SeqCst);
+            cx.text("stopped")
+        }
+    };
+    let break_it = machine_host::tool("break", "", break_it).touches_nothing().drop_on_cancel(false);
+    let deaf = hang().drop_on_cancel(false);
+    let script = Script::of([Say::Calls(vec![("break", "{}"), ("hang", "{}")])]);
+    let builder = Agent::builder().model(script).tool(break_it).tool(deaf).journal(journal);
+    let agent = builder.open().await.unwrap();
+    let mut events = agent.events();
+    agent.submit("go").await.unwrap();
+    wait_for(&mut events, |event| matches!(event, Event::CallStarted { .. })).await;
+    tokio::time::timeout(Duration::from_secs(60), agent.close()).await.unwrap().unwrap();
+    assert!(agent.is_gone());
+}
+
+/// What could not be made durable may be gone when it is opened again: it is not told as durable (E01).
+#[tokio::test(start_paused = true)]
+async fn c_e04_what_is_not_durable_is_not_recorded() {
+    let journal = Fragile { inner: common::journal(), broken: Arc::default(), panics: false, late: true };
+    let broken = journal.broken.clone();
+    let agent = Agent::builder().model(Script::default()).journal(journal).open().await.unwrap();
+    agent.prompt("one").await.unwrap();
+    let durable = agent.recorded(0).await.unwrap();
+    broken.store(true, Ordering::SeqCst);
+    assert!(agent.submit("two").await.is_err());
+    assert_eq!(agent.recorded(0).await.unwrap(), durable);
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,6 +11,7 @@
 //! | [`outstanding`] | what a machine has asked for and who still may answer |
 //! | [`happening`] | one event that comes to a machine |
 //! | [`coverage`] | which leaf met which event, and which cannot |
+//! | `simulate` | the tokio host in a faulty world, from a seed (feature `tokio`) |
 //! | [`engine`] | the whole engine as a world, with a model of its host and a safety monitor |
 #![forbid(unsafe_code)]
 
@@ -26,4 +27,6 @@ pub mod outstanding;
 pub mod scenario;
 pub mod script;
 pub mod sim;
+#[cfg(feature = "tokio")]
+pub mod simulate;
 pub mod turn;

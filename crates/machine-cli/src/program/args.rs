@@ -35,6 +35,8 @@ pub enum Command {
     Replay(Replay),
     /// Begin another session with the first entries of a recorded one
     Fork(Fork),
+    /// Run the tokio host in faulty worlds that are drawn from seeds, and say what does not hold
+    Simulate(Simulate),
 }
 
 /// Work on a directory.
@@ -180,6 +182,24 @@ pub struct Explore {
 pub enum Explorable {
     /// All machines, in the adapter
     Engine,
+}
+
+/// Run the tokio host in faulty worlds.
+#[derive(Debug, Arguments)]
+#[command(after_help = "Exit codes:
+  0  everything held
+  1  something did not; each line names what, and the seed that shows it
+  2  bad usage: the message says what is wrong")]
+pub struct Simulate {
+    /// How many seeds run: 0 to N - 1
+    #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with = "seed")]
+    pub seeds: u64,
+    /// Run this seed alone, and print everything that happened in it
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Threads. What comes of a seed does not depend on them. Default: one for each core
+    #[arg(long, value_name = "J")]
+    pub jobs: Option<NonZero<usize>>,
 }
 
 /// Handle a recorded session once more.

@@ -18,6 +18,7 @@
 //! | [`record`] | a recorded session, only read |
 //! | [`replay`] | `replay`: shows and compares what a recorded session was |
 //! | [`fork`] | `fork`: another session that begins like a recorded one |
+//! | [`simulate`] | `simulate`: the host in faulty worlds, from seeds |
 
 pub mod approvals;
 pub mod args;
@@ -33,6 +34,7 @@ pub mod replay;
 pub mod run;
 pub mod scenario;
 pub mod session;
+pub mod simulate;
 pub mod waiting;
 pub mod workbench;
 
@@ -54,6 +56,7 @@ pub fn main() -> ExitCode {
         Ok(Args { command: Command::Explore(explore) }) => explore::explore(&explore),
         Ok(Args { command: Command::Replay(replay) }) => replay::replay(&replay),
         Ok(Args { command: Command::Fork(fork) }) => fork::fork(&fork),
+        Ok(Args { command: Command::Simulate(simulate) }) => simulate::simulate(&simulate),
         Err(other) => unparsed(&other),
     };
     done.unwrap_or_else(|error| {
@@ -71,7 +74,7 @@ fn unparsed(other: &clap::Error) -> Result<ExitCode, Usage> {
     }
     if other.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Err(Usage::Line(
-            "say what to do: `agent-machine run`, `chart`, `scenario`, `explore`, `replay` or `fork`; see `agent-machine --help`".into(),
+            "say what to do: `agent-machine run`, `chart`, `scenario`, `explore`, `simulate`, `replay` or `fork`; see `agent-machine --help`".into(),
         ));
     }
     let told = other.to_string();

@@ -11,4 +11,5 @@ mod replay;
 mod running;
 mod scenario;
 mod script;
+mod simulate;
 mod usage;

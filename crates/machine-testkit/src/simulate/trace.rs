@@ -1,0 +1,63 @@
+//! What happened in a run, in order: a digest always, lines where somebody reads them.
+use std::fmt::Display;
+use std::hash::{Hash, Hasher};
+
+/// Longer lines are cut: a person reads them.
+const LINE: usize = 240;
+
+/// The trace of one run.
+#[derive(Debug)]
+pub(super) struct Trace {
+    digest: Fnv,
+    lines: Option<Vec<String>>,
+}
+
+impl Trace {
+    pub(super) fn new(keep: bool) -> Self {
+        Self { digest: Fnv(0xcbf2_9ce4_8422_2325), lines: keep.then(Vec::new) }
+    }
+
+    /// Something happened, `ms` after the beginning.
+    pub(super) fn add(&mut self, ms: u64, what: &impl Hash, line: impl FnOnce() -> String) {
+        (ms, what).hash(&mut self.digest);
+        if let Some(lines) = &mut self.lines {
+            lines.push(format!("{:>11}  {}", Seconds(ms), cut(line())));
+        }
+    }
+
+    pub(super) fn digest(&self) -> u64 {
+        self.digest.finish()
+    }
+
+    pub(super) fn into_lines(self) -> Vec<String> {
+        self.lines.unwrap_or_default()
+    }
+}
+
+fn cut(line: String) -> String {
+    if line.chars().count() <= LINE { line } else { line.chars().take(LINE).chain(['…']).collect() }
+}
+
+struct Seconds(u64);
+
+impl Display for Seconds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&format!("{}.{:03}", self.0 / 1_000, self.0 % 1_000))
+    }
+}
+
+/// FNV-1a: the same in each process, which the standard library's hasher does not promise.
+#[derive(Debug)]
+struct Fnv(u64);
+
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
