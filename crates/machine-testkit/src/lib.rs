@@ -8,11 +8,16 @@
 //! | [`script`] | a scripted host for it |
 //! | `scenario` | scenario files and their runner (feature `scenario`) |
 //! | [`engine`] | the whole engine as a world, with a model of its host and a safety monitor |
+//! | [`draw`] | where choices come from: bytes, or picks |
+//! | `fuzz` | what fuzz targets do with their bytes (feature `scenario`) |
 #![forbid(unsafe_code)]
 
 pub mod chart;
+pub mod draw;
 pub mod engine;
 pub mod explore;
+#[cfg(feature = "scenario")]
+pub mod fuzz;
 #[cfg(feature = "scenario")]
 pub mod scenario;
 pub mod script;
