@@ -23,6 +23,8 @@ pub struct Monitor {
     stopping: bool,
     calls: BTreeMap<CallId, Seen>,
     receipts: BTreeMap<InputId, Pending>,
+    /// Keys of reminders.
+    reminders: BTreeSet<InputId>,
     told: BTreeSet<CallId>,
     requests: usize,
     max_parallel: usize,
@@ -83,6 +85,11 @@ impl Monitor {
     /// The work of a call is over, or was declared gone.
     fn ended(&mut self, call: CallId) {
         self.calls.entry(call).or_default().busy = false;
+    }
+
+    /// A reminder is set: its key may be told again and again (A07).
+    pub fn reminded(&mut self, key: &InputId) {
+        self.reminders.insert(key.clone());
     }
 
     /// Everything that one `handle` brought out.
@@ -221,6 +228,7 @@ impl Monitor {
         let before = self.receipts.get(input).copied();
         let next = match (before, receipt) {
             (None, Receipt::Accepted) => Pending::Accepted,
+            (Some(Pending::Done), Receipt::Accepted) if self.reminders.contains(input) => Pending::Accepted,
             (Some(Pending::Accepted), Receipt::Steered | Receipt::Held(_)) => Pending::Accepted,
             (Some(Pending::Accepted), Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned) => {
                 Pending::Done

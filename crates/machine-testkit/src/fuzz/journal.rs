@@ -1,6 +1,6 @@
 //! A journal file: opening gives an error or a session that is sound, is closed once, and opens the second time without
 //! adding anything (J03 to J05). Bytes that begin like JSON are a file, read as it is and again with checksums that are
-//! right, so that damage reaches the records; others are a way through a small world and what is done to its records.
+//! right, so that damage reaches the records; others are a long run and what is done to its records.
 use std::path::Path;
 
 use machine_adapter::Out;
@@ -11,8 +11,7 @@ use machine_journal::{
 use serde_json::Value;
 
 use crate::draw::{Bytes, Draw};
-use crate::engine::EngineWorld;
-use crate::explore::World;
+use crate::engine::long::{LongRun, Settings};
 
 /// The most bytes that are read: what a fuzzer invents is small.
 const MOST: usize = 1 << 18;
@@ -130,7 +129,7 @@ fn closed(mut records: Vec<Record>, opened: Reopened) -> Result<(), String> {
     }
 }
 
-/// The records of a way through a small world, after a few edits.
+/// The records of a long run, after a few edits.
 fn edited(draw: &mut Bytes<'_>) -> Result<Vec<Record>, String> {
     let mut records = walked(draw)?;
     for _ in 0..draw.below(8) {
@@ -157,25 +156,16 @@ fn edited(draw: &mut Bytes<'_>) -> Result<Vec<Record>, String> {
 }
 
 fn walked(draw: &mut Bytes<'_>) -> Result<Vec<Record>, String> {
-    let mut world = crate::fuzz::schedule::small(draw)?;
-    let engine = EngineWorld::engine(&world);
-    let Start { records, mut writer } = begin(engine, 0).map_err(|error| error.to_string())?;
+    let mut run = LongRun::new(Settings::drawn(draw))?;
+    let Start { records, mut writer } = begin(run.engine(), 0).map_err(|error| error.to_string())?;
     let mut records = Vec::from(records);
     for _ in 0..draw.below(64) {
-        let mut choices = world.owed();
-        choices.extend(world.volunteered());
-        if choices.is_empty() {
-            break;
-        }
-        let happens = choices.swap_remove(draw.below(choices.len()));
-        let mut engine = world.engine().clone();
-        for input in &happens.inputs {
-            let mut out = Out::default();
-            writer.input(&engine, 0, input, &mut records);
-            engine.feed(0, input, &mut out).map_err(|error| error.to_string())?;
-            writer.handled(&engine, &out, &mut records);
-        }
-        world.apply(&happens)?;
+        let Some(input) = run.next(draw) else { break };
+        let (mut engine, mut out) = (run.engine().clone(), Out::default());
+        writer.input(&engine, run.now(), &input, &mut records);
+        engine.feed(run.now(), &input, &mut out).map_err(|error| error.to_string())?;
+        writer.handled(&engine, &out, &mut records);
+        run.apply(&input)?;
     }
     writer.flush(&mut records);
     Ok(records)

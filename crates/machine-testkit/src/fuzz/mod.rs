@@ -6,7 +6,7 @@
 //! | [`stream`] | the stream of a model, and where it is split |
 //! | `journal` | a journal file, or what is done to a real one (feature `tokio`) |
 //! | [`scenario`] | a scenario file |
-//! | [`schedule`] | the settings of a world, and a way through it |
+//! | [`schedule`] | the settings of a long run, and what happens in it |
 //!
 //! Where bytes run out, the first choice is taken. An error says which rule was broken.
 #[cfg(feature = "tokio")]

@@ -7,6 +7,9 @@ use crate::scenario::load::LoadError;
 /// The most bytes that are read: what a fuzzer invents is small.
 const MOST: usize = 1 << 16;
 
+/// Inputs after which a scenario is given up: one that never rests is no fault.
+const PATIENCE: usize = 1_000;
+
 /// Reads and plays the scenario that these bytes are.
 ///
 /// # Errors
@@ -22,7 +25,7 @@ pub fn scenario(bytes: &[u8]) -> Result<(), String> {
         Err(error) => return Err(format!("a mistake without a place: {error}")),
     };
     // What it expects need not come, and it may be one that cannot be played; it must not hang or panic.
-    let Ok(verdict) = scenario.simulate() else { return Ok(()) };
+    let Ok(verdict) = scenario.simulate_within(PATIENCE) else { return Ok(()) };
     for agent in &verdict.played.agents {
         agent.history.audit().map_err(|error| format!("P2: {error}"))?;
     }

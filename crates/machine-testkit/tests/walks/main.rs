@@ -1,5 +1,6 @@
 //! Random walks through larger worlds: the same properties, and a saved engine that goes on identically (P18).
 mod journaled;
+mod long;
 
 use machine_adapter::{Engine, Snapshot};
 use machine_core::ask::AtTurnEnd;
