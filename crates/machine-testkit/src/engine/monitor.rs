@@ -40,6 +40,8 @@ struct Seen {
     busy: bool,
     /// It gave its slot back.
     detached: bool,
+    /// But not its accesses (B07).
+    keeps: bool,
     settled: bool,
     background_ended: bool,
     late: bool,
@@ -68,13 +70,18 @@ impl Monitor {
                 Input::Answer { answer: Answer::Prepare(Prepared::Ready(plan)), .. },
                 Some(Question::Prepare { call, .. }),
             ) => {
-                self.calls.entry(*call).or_default().access = Some(plan.access.clone());
+                let seen = self.calls.entry(*call).or_default();
+                seen.access = Some(plan.access.clone());
+                seen.keeps = plan.keep_access;
             }
             (Input::Answer { .. } | Input::Lost { .. }, Some(Question::Execute { call, .. })) => {
                 self.ended(*call)
             }
             (Input::Recovered { .. }, _) => engine.calls().for_each(|call| self.ended(call.data().id)),
             (Input::Command(Command::Abort(_) | Command::Close), _) => self.stopping = self.turn.is_some(),
+            (Input::Command(Command::Remind(reminder)), _) => {
+                self.reminders.insert(reminder.key.clone());
+            }
             (Input::Command(Command::Declare(call, access)), _) => {
                 self.calls.entry(*call).or_default().access = Some(access.clone());
             }
@@ -85,11 +92,6 @@ impl Monitor {
     /// The work of a call is over, or was declared gone.
     fn ended(&mut self, call: CallId) {
         self.calls.entry(call).or_default().busy = false;
-    }
-
-    /// A reminder is set: its key may be told again and again (A07).
-    pub fn reminded(&mut self, key: &InputId) {
-        self.reminders.insert(key.clone());
     }
 
     /// Everything that one `handle` brought out.
@@ -266,12 +268,12 @@ impl Monitor {
             return Err(format!("P4: {call} starts after an abort"));
         }
         let mine = self.seen(call)?.access.clone().unwrap_or_default();
-        let holds = |seen: &Seen| seen.busy && !seen.detached;
-        let others = self.calls.iter().filter(|(_, seen)| holds(seen));
+        let busy = self.calls.iter().filter(|(_, seen)| seen.busy);
         let rules = PathRules::default();
-        if others.clone().count() >= self.max_parallel {
+        if busy.clone().filter(|(_, seen)| !seen.detached).count() >= self.max_parallel {
             return Err(format!("P14: {call} starts beyond the cap"));
         }
+        let others = busy.filter(|(_, seen)| !seen.detached || seen.keeps);
         let clash = others.map(|(id, seen)| (id, seen.access.clone().unwrap_or_default()));
         if let Some((other, _)) = clash.into_iter().find(|(_, access)| conflict(&mine, access, &rules)) {
             return Err(format!("P14: {call} starts while {other} runs, and they conflict"));

@@ -6,7 +6,7 @@ use std::path::Path;
 use machine_adapter::Out;
 use machine_host::FileJournal;
 use machine_journal::{
-    Closing, Record, Reopened, Start, begin, events, oldest_event, reopen, replay, without_past,
+    Closing, Record, Reopened, Start, Writer, begin, events, oldest_event, reopen, replay, without_past,
 };
 use serde_json::Value;
 
@@ -161,10 +161,12 @@ fn walked(draw: &mut Bytes<'_>) -> Result<Vec<Record>, String> {
     let mut records = Vec::from(records);
     for _ in 0..draw.below(64) {
         let Some(input) = run.next(draw) else { break };
-        let (mut engine, mut out) = (run.engine().clone(), Out::default());
-        writer.input(&engine, run.now(), &input, &mut records);
-        engine.feed(run.now(), &input, &mut out).map_err(|error| error.to_string())?;
-        writer.handled(&engine, &out, &mut records);
+        if Writer::writes(run.engine(), &input) {
+            let (mut engine, mut out) = (run.engine().clone(), Out::default());
+            writer.input(&engine, run.now(), &input, &mut records);
+            engine.feed(run.now(), &input, &mut out).map_err(|error| error.to_string())?;
+            writer.handled(&engine, &out, &mut records);
+        }
         run.apply(&input)?;
     }
     writer.flush(&mut records);

@@ -6,7 +6,6 @@ use machine_agent::inbox::Waiting;
 use machine_core::ask::{By, Cause, Question};
 use machine_core::ids::{CallId, InputId};
 use machine_core::input::{Abort, Command, Input, Lane, Note, Reminder, Submit, Target};
-use machine_core::machine::Path;
 use machine_core::message::text_content;
 
 use super::answers::access;
@@ -119,9 +118,4 @@ fn crash(engine: &Engine) -> Input {
     let mut ran: Vec<CallId> = ran.collect();
     ran.sort_unstable();
     Input::Recovered { ran: ran.into() }
-}
-
-/// Whether the agent still takes commands.
-pub(super) fn is_open(engine: &Engine) -> bool {
-    !matches!(engine.agent().state().leaf(), "Closed" | "Faulted")
 }

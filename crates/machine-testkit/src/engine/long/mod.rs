@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use machine_adapter::asks::Open;
 use machine_adapter::{Engine, Out};
-use machine_core::ask::{Answer, Piece, Prepared, Question};
+use machine_core::ask::{Piece, Question};
 use machine_core::event::Event;
 use machine_core::ids::AskId;
 use machine_core::input::{Command, Input, Submit};
@@ -19,12 +19,13 @@ use machine_core::input::{Command, Input, Submit};
 pub use self::settings::{Habits, Settings};
 
 use self::answers::{Says, says};
-use self::commands::{happens, is_open};
+use self::commands::happens;
 use self::limits::Limits;
 use self::streams::{Left, Stream};
 use crate::draw::Draw;
 use crate::engine::menu::is_owed;
 use crate::engine::monitor::Monitor;
+use crate::engine::strays;
 
 /// An engine and everybody around it.
 #[derive(Clone, Debug)]
@@ -152,7 +153,8 @@ impl LongRun {
     /// # Errors
     /// The property that was broken, and how.
     pub fn apply(&mut self, input: &Input) -> Result<Vec<Event>, String> {
-        self.expect(input);
+        self.monitor.expect(&self.engine, input);
+        self.limits.expect(&self.engine, input);
         let mut out = Out::default();
         self.engine
             .feed(self.now, input, &mut out)
@@ -164,32 +166,10 @@ impl LongRun {
         }
         self.monitor.observe(&self.engine, &out)?;
         self.limits.observe(&self.engine, &out)?;
+        strays::fit_nothing(&mut self.engine, input, true)?;
         let open = |ask: &AskId| self.engine.ask(*ask).is_some();
         self.streams.retain(|ask, _| open(ask));
         Ok(out.events)
-    }
-
-    fn expect(&mut self, input: &Input) {
-        self.limits.expect(&self.engine, input);
-        let about = input.ask().and_then(|ask| self.engine.ask(ask)).map(|open| &open.ask.question);
-        match (input, about) {
-            (
-                Input::Answer { answer: Answer::Prepare(Prepared::Ready(plan)), .. },
-                Some(Question::Prepare { call, .. }),
-            ) => self.monitor.declared(*call, plan.access.clone()),
-            (Input::Answer { .. } | Input::Lost { .. }, Some(Question::Execute { call, .. })) => {
-                self.monitor.ended(*call);
-            }
-            (Input::Recovered { .. }, _) => {
-                self.engine.calls().for_each(|call| self.monitor.ended(call.data().id));
-            }
-            (Input::Command(Command::Abort(_) | Command::Close), _) => self.monitor.aborted(),
-            (Input::Command(Command::Declare(call, access)), _) => {
-                self.monitor.declared(*call, access.clone());
-            }
-            (Input::Command(Command::Remind(reminder)), _) => self.monitor.reminded(&reminder.key),
-            _ => {}
-        }
     }
 
     /// Only what is owed happens, until nothing is.
@@ -209,9 +189,6 @@ impl LongRun {
     /// # Errors
     /// What is missing.
     pub fn at_rest(&self) -> Result<(), String> {
-        if is_open(&self.engine) && !self.engine.is_idle() {
-            return Err(format!("hang: nothing is owed and the engine is {:?}", self.engine.state()));
-        }
-        self.monitor.at_rest(|id| self.engine.agent().data().inbox.is_pending(id))
+        self.monitor.at_rest(&self.engine).map_err(|why| format!("{why}: {:?}", self.engine.state()))
     }
 }

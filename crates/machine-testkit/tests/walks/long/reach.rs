@@ -1,79 +1,14 @@
-//! Long runs under any configuration: hundreds of inputs, batches of up to 70 calls, turns of dozens of steps.
+//! What long runs reach: without it, that they keep the properties says nothing.
 use std::collections::BTreeSet;
 use std::fmt;
 
 use machine_core::event::{EndReason, Event, Receipt};
-use machine_core::input::Input;
 use machine_core::outcome::Outcome;
-use machine_testkit::engine::long::{LongRun, Settings};
-use proptest::prelude::*;
-use proptest::sample::Index;
-use proptest::strategy::ValueTree;
+use machine_testkit::engine::long::LongRun;
+use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-/// Inputs that are drawn in one run.
-const INPUTS: usize = 1_500;
-
-/// Inputs after which a run must rest.
-const PATIENCE: usize = 20_000;
-
-/// What a run is drawn from. The trace says what came of it.
-#[derive(Clone)]
-pub struct Picks(Vec<Index>);
-
-impl fmt::Debug for Picks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} picks", self.0.len())
-    }
-}
-
-fn picks() -> impl Strategy<Value = Picks> {
-    prop::collection::vec(any::<Index>(), 0..6_000).prop_map(Picks)
-}
-
-/// An input in one line.
-fn brief(input: &Input) -> String {
-    format!("{input:?}").chars().take(200).collect()
-}
-
-/// Begins a run, and gives what is drawn from.
-fn begin(Picks(picks): &Picks) -> Result<(LongRun, impl FnMut(usize) -> usize), String> {
-    let mut left = picks.clone().into_iter();
-    let mut draw = move |n: usize| left.next().map_or(0, |index| index.index(n));
-    Ok((LongRun::new(Settings::drawn(&mut draw))?, draw))
-}
-
-fn long(picks: &Picks) -> Result<(), String> {
-    let (mut run, mut draw) = begin(picks)?;
-    let mut trace = Vec::new();
-    let mut play = || -> Result<(), String> {
-        for _ in 0..INPUTS {
-            match run.next(&mut draw) {
-                Some(input) => {
-                    trace.push(brief(&input));
-                    run.apply(&input)?;
-                }
-                None => run.at_rest()?,
-            }
-        }
-        for _ in 0..PATIENCE {
-            let Some(input) = run.next_owed() else { return run.at_rest() };
-            trace.push(brief(&input));
-            run.apply(&input)?;
-        }
-        Err(format!("P9: not at rest after {PATIENCE} owed inputs"))
-    };
-    play().map_err(|why| format!("{why}\n{}", trace.join("\n")))
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn long_runs_keep_the_properties(picks in picks()) {
-        long(&picks).map_err(TestCaseError::fail)?;
-    }
-}
+use super::{INPUTS, begin, picks};
 
 /// What runs reach: without it the properties say nothing of it. A list of names per kind, and the largest numbers.
 #[derive(Default)]
@@ -129,7 +64,8 @@ fn long_runs_reach_everything() {
     let mut reached = Reached::default();
     for _ in 0..400 {
         let picks = picks().new_tree(&mut runner).expect("picks").current();
-        let (mut run, mut draw) = begin(&picks).expect("a sound start");
+        let (settings, mut draw) = begin(&picks);
+        let mut run = LongRun::new(settings).expect("a sound start");
         for _ in 0..INPUTS {
             let Some(input) = run.next(&mut draw) else { continue };
             reached.inputs += 1;
