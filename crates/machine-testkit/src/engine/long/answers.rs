@@ -123,7 +123,8 @@ fn plan(habits: &Habits, index: u32, draw: &mut impl Draw) -> Plan {
         plan.stop_batch = draw.below(8) == 7;
         plan.cut_by_steer = draw.below(4) == 3;
         plan.keep_access = draw.flag();
-        plan.at_turn_end = draw.one_of(&[AtTurnEnd::GoOn, AtTurnEnd::Cancel, AtTurnEnd::Wait { ms: 100 }]);
+        let wait = AtTurnEnd::Wait { ms: draw.one_of(&[100_000, 1]) };
+        plan.at_turn_end = draw.one_of(&[AtTurnEnd::GoOn, AtTurnEnd::Cancel, wait]);
     }
     plan
 }

@@ -109,12 +109,22 @@ impl LongRun {
     }
 
     fn answer(&mut self, owed: bool, draw: &mut impl Draw) -> Option<Input> {
-        let open: Vec<&Open> = self
-            .engine
-            .outstanding()
-            .filter(|open| is_owed(&open.ask.question, open.withdrawn) == owed)
-            .collect();
-        let open = (*open.get(draw.below(open.len()))?).clone();
+        let open = || {
+            self.engine.outstanding().filter(|open| is_owed(&open.ask.question, open.withdrawn) == owed)
+        };
+        // Work in the background takes long.
+        let mut some: Vec<&Open> = match draw.below(8) {
+            0 => Vec::new(),
+            _ => open().filter(|open| !self.is_background(&open.ask.question)).collect(),
+        };
+        if some.is_empty() {
+            some = open().collect();
+        }
+        let open = some;
+        // What is new often comes first, so that old work is there for long.
+        let newest = owed && draw.flag();
+        let at = if newest { open.len().saturating_sub(1) } else { draw.below(open.len()) };
+        let open = (*open.get(at)?).clone();
         let ask = open.ask.id;
         if matches!(open.ask.question, Question::Attempt { .. }) {
             return Some(self.stream(ask, draw));
@@ -136,6 +146,12 @@ impl LongRun {
                 Input::Piece { ask, piece }
             }
         })
+    }
+
+    /// Whether it is the execution of a call that was answered.
+    fn is_background(&self, question: &Question) -> bool {
+        let Question::Execute { call, .. } = question else { return false };
+        self.engine.agent().data().roster.get(call).is_some()
     }
 
     /// The next piece of a stream, or its end.
