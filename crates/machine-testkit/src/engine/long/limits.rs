@@ -13,8 +13,8 @@ use machine_core::message::{Entry, Origin, Part};
 use machine_core::response::{Finish, ModelEvent};
 use machine_core::usage::{Usage, UsageSum};
 
-/// Room for what is said about text that was cut, in characters.
-const MARKER: usize = 200;
+/// How what is said about text that was cut ends; it does not count.
+const MARKER: &str = "hooks said too much in this turn.]";
 
 /// What was seen of the running turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,6 +31,7 @@ pub(super) struct Limits {
     cut: Option<Finish>,
     cut_in_row: u32,
     attempts: BTreeMap<StepId, u32>,
+    recoveries: BTreeMap<StepId, u32>,
     prepared: BTreeMap<StepId, BTreeSet<CallId>>,
     /// Continuations of the stop hook since something came from outside.
     continued: u32,
@@ -38,7 +39,6 @@ pub(super) struct Limits {
     continues: bool,
     outside: bool,
     hook_chars: usize,
-    hook_texts: usize,
     /// The most that any configuration of the run let wait.
     prompts: usize,
     next_step: usize,
@@ -81,10 +81,7 @@ impl Limits {
             Event::StepStarted { step } => self.step(*step),
             Event::AttemptStarted { attempt, .. } => self.attempt(*attempt),
             Event::AttemptEnded { attempt, end, usage, .. } => self.attempt_ended(*attempt, end, *usage),
-            Event::Remedied { usage: Some(usage), .. } => {
-                self.spent.book(Some(*usage));
-                Ok(())
-            }
+            Event::Remedied { attempt, usage, .. } => self.remedied(attempt.step(), *usage),
             Event::Committed { entry, .. } => self.committed(entry),
             Event::CallStarted { call, .. } => self.call_started(*call),
             Event::TurnEnded(end) => self.turn_ended(end),
@@ -122,6 +119,18 @@ impl Limits {
         *count += 1;
         match *count > most {
             true => Err(format!("P9: {attempt} is request {count} of its step, of {most}")),
+            false => Ok(()),
+        }
+    }
+
+    fn remedied(&mut self, step: StepId, usage: Option<Usage>) -> Checked {
+        if usage.is_some() {
+            self.spent.book(usage);
+        }
+        let (count, most) = (self.recoveries.entry(step).or_default(), self.config.turn.recoveries);
+        *count += 1;
+        match *count > most {
+            true => Err(format!("M08: step {step} recovers {count} times, of {most}")),
             false => Ok(()),
         }
     }
@@ -173,16 +182,15 @@ impl Limits {
             Origin::Gate { .. } => self.hook_said(entry),
             _ => {}
         }
-        let most = turn.hook_chars + self.hook_texts * MARKER;
-        match self.hook_chars > most {
+        match self.hook_chars > turn.hook_chars {
             true => Err(format!("H09: hooks said {} characters of {}", self.hook_chars, turn.hook_chars)),
             false => Ok(()),
         }
     }
 
     fn hook_said(&mut self, entry: &Entry) {
-        self.hook_chars += entry.message.content().iter().map(Part::chars).sum::<usize>();
-        self.hook_texts += 1;
+        let is_said = |part: &&Part| !part.as_text().is_some_and(|text| text.ends_with(MARKER));
+        self.hook_chars += entry.message.content().iter().filter(is_said).map(Part::chars).sum::<usize>();
     }
 
     fn call_started(&mut self, call: CallId) -> Checked {

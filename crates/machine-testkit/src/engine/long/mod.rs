@@ -16,7 +16,7 @@ use machine_core::event::Event;
 use machine_core::ids::AskId;
 use machine_core::input::{Command, Input, Submit};
 
-pub use self::settings::{Habits, Settings};
+pub use self::settings::{First, Habits, Settings};
 
 use self::answers::{Says, says};
 use self::commands::happens;
@@ -109,9 +109,8 @@ impl LongRun {
     }
 
     fn answer(&mut self, owed: bool, draw: &mut impl Draw) -> Option<Input> {
-        let open = || {
-            self.engine.outstanding().filter(|open| is_owed(&open.ask.question, open.withdrawn) == owed)
-        };
+        let open =
+            || self.engine.outstanding().filter(|open| is_owed(&open.ask.question, open.withdrawn) == owed);
         // Work in the background takes long.
         let mut some: Vec<&Open> = match draw.below(8) {
             0 => Vec::new(),
@@ -121,9 +120,11 @@ impl LongRun {
             some = open().collect();
         }
         let open = some;
-        // What is new often comes first, so that old work is there for long.
-        let newest = owed && draw.flag();
-        let at = if newest { open.len().saturating_sub(1) } else { draw.below(open.len()) };
+        let at = match self.settings.first {
+            First::Newest if draw.flag() => open.len().saturating_sub(1),
+            First::Oldest if draw.below(8) > 0 => 0,
+            _ => draw.below(open.len()),
+        };
         let open = (*open.get(at)?).clone();
         let ask = open.ask.id;
         if matches!(open.ask.question, Question::Attempt { .. }) {

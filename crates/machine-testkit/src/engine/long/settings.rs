@@ -24,8 +24,22 @@ pub struct Settings {
     pub failures: u32,
     /// Of so many things that happen, one is nobody's answer.
     pub one_in: usize,
+    /// What is answered first.
+    pub first: First,
     /// What the host and its tools do now and then.
     pub habits: Habits,
+}
+
+/// What is answered first, as a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum First {
+    /// Anything.
+    #[default]
+    Any,
+    /// What waits longest: all calls of a batch run before one ends.
+    Oldest,
+    /// What was asked last: a call ends before the next one runs, and old work is there for long.
+    Newest,
 }
 
 /// What happens now and then, or never.
@@ -72,9 +86,10 @@ impl Settings {
         Self {
             config: config(draw),
             responses: draw.one_of(&[3, 1, 10, 60]),
-            calls: draw.one_of(&[2, 1, 5, 12, 70]),
+            calls: draw.one_of(&[2, 1, 5, 14, 70]),
             all_calls: draw.one_of(&[40, 10, 150, 300]),
             one_in: draw.one_of(&[4, 16, 100]),
+            first: draw.one_of(&[First::Any, First::Oldest, First::Newest]),
             failures: draw.one_of(&[1, 0, 4, 12]),
             habits,
         }
@@ -158,7 +173,7 @@ fn retry(draw: &mut impl Draw) -> Retry {
 
 fn calls(draw: &mut impl Draw) -> CallLimits {
     CallLimits {
-        max_parallel: limit(draw, &[10, 1, 2, 3, 33]),
+        max_parallel: draw.one_of(&[10, 1, 2, 3, 16, 33]),
         grace_ms: limit(draw, &[2_500, 0]),
         busy_after_ms: limit(draw, &[30_000, 0]),
         output_chars: limit(draw, &[50_000, 1, 30]),

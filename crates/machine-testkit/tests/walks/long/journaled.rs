@@ -1,5 +1,6 @@
 //! A long run with a journal: the records lead to the same engine and events, and wherever its process dies the session
 //! opens, is closed once, and runs nothing twice (P8, P11, P12).
+use crate::cases;
 use machine_adapter::Out;
 use machine_core::event::Event;
 use machine_core::input::Input;
@@ -95,7 +96,7 @@ impl Beside for Journaled {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn p11_p12_long_runs_open_wherever_they_stop(picks in picks()) {

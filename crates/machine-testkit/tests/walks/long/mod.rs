@@ -12,6 +12,8 @@ use machine_testkit::engine::long::{LongRun, Settings};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use crate::cases;
+
 /// Inputs that are drawn in one run.
 const INPUTS: usize = 1_500;
 
@@ -83,7 +85,7 @@ fn play(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn long_runs_keep_the_properties(picks in picks()) {

@@ -5,7 +5,7 @@ use machine_testkit::engine::long::LongRun;
 use proptest::prelude::*;
 
 use super::{Beside, begin, picks, play};
-use crate::restored;
+use crate::{cases, restored};
 
 /// The run around the engine that was restored.
 struct Saved(Option<LongRun>);
@@ -28,7 +28,7 @@ impl Beside for Saved {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn p18_long_runs_go_on_from_any_snapshot(picks in picks()) {

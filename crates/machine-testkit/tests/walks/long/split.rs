@@ -10,6 +10,7 @@ use machine_testkit::engine::long::LongRun;
 use proptest::prelude::*;
 
 use super::{Beside, INPUTS, begin, picks, play};
+use crate::cases;
 
 /// The engine that gets letters.
 struct Split(Engine);
@@ -54,7 +55,7 @@ fn letters(input: &Input) -> Vec<Input> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(150))]
 
     #[test]
     fn e03_long_runs_are_the_same_letter_by_letter(picks in picks()) {
