@@ -185,9 +185,9 @@ impl Batch {
         self.look_again(rules);
     }
 
-    /// A call was answered and does not stop: it keeps what it holds (B07).
+    /// A call was answered and does not stop: it keeps what it holds, and that may be its accesses alone (B07).
     pub(crate) fn deafen(&mut self, call: CallId) {
-        if self.running.contains(&call) {
+        if self.running.contains(&call) || self.entered.contains_key(&call) {
             self.deaf.insert(call);
         }
     }
@@ -227,10 +227,10 @@ impl Batch {
 
     /// Calls that only deaf ones hold up, when nothing else runs (B07).
     pub(crate) fn held_by_deaf(&self, max_parallel: u32, rules: &PathRules) -> Vec<CallId> {
-        if self.deaf.is_empty() || self.next.is_some() || self.running.len() > self.deaf.len() {
+        if self.deaf.is_empty() || self.next.is_some() || !self.running.is_subset(&self.deaf) {
             return Vec::new();
         }
-        let full = self.deaf.len() >= max_parallel as usize;
+        let full = self.running.len() >= max_parallel as usize;
         let wanting =
             self.entered.iter().filter(|(_, entered)| matches!(entered.at, At::Waiting | At::Clear));
         let blocked = |access: &Access| {

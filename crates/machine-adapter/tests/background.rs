@@ -158,6 +158,29 @@ fn c_b07_what_a_detached_call_gives_back() {
     }
 }
 
+/// One that kept its accesses in the background and does not stop holds nobody up for ever, nor anybody else's slot.
+#[test]
+fn c_b07_a_detached_call_that_is_deaf_keeps_its_accesses() {
+    let path = Access::from(Touch::path(Mode::Write, "/f"));
+    let kept = Plan { keep_access: true, timeout_ms: Some(30), access: path.clone(), ..Plan::default() };
+    let script = model([calls(&["job"]), calls(&["b", "c"]), text("1"), text("2")])
+        .tool("job", Behaviour::hang().deaf().detaches(1).plan(kept))
+        .tool("b", Behaviour::ok("B", 1).plan(Plan { access: path, ..Plan::default() }))
+        .tool("c", Behaviour::ok("C", 200).plan(Plan { access: Access::None, ..Plan::default() }));
+    let config = with(|config| {
+        config.calls.max_parallel = 1;
+        config.calls.grace_ms = 10;
+        config.calls.busy_after_ms = 50;
+    });
+    let mut world = go(config, script);
+    world.run_until(400).unwrap();
+    let right = "go | [job] | job ok | [b c] | b not started(busy) | c ok | end of 1.1.1.0 | 1";
+    assert_eq!(told(&world), right);
+    // `c` runs meanwhile: the slot is free. While it runs nobody knows that only a deaf call is in the way.
+    assert_eq!(when(&world, |event| matches!(event, Event::CallStarted { .. })), [2, 6]);
+    assert_eq!(when(&world, |event| matches!(event, Event::CallSettled { .. })), [3, 206, 256]);
+}
+
 #[test]
 fn c_b07_a_deaf_call_holds_its_slot() {
     let script = model([calls(&["a"]), calls(&["b"]), text("ok")])

@@ -84,7 +84,7 @@ pub fn events(
                 if n >= from {
                     sink(n, at, event);
                 }
-                n += 1;
+                n = n.saturating_add(1);
             }
         })?;
     }

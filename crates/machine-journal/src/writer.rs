@@ -112,7 +112,7 @@ impl Writer {
 
     /// An input that is in the record already.
     pub(crate) fn count(&mut self) {
-        self.inputs += 1;
+        self.inputs = self.inputs.saturating_add(1);
     }
 
     /// The record goes on after this point.
@@ -124,7 +124,7 @@ impl Writer {
     /// Takes note of what happened.
     pub(crate) fn see(&mut self, engine: &Engine, out: &Out) {
         for event in &out.events {
-            self.events += u64::from(event.is_durable());
+            self.events = self.events.saturating_add(u64::from(event.is_durable()));
             self.changes.extend(Change::of(event, engine));
             self.due |= is_due_after(event);
         }
@@ -136,7 +136,7 @@ impl Writer {
 
     fn numbered(&mut self, at: u64, about: Option<Subject>, input: Input) -> Record {
         let n = self.inputs;
-        self.inputs += 1;
+        self.inputs = self.inputs.saturating_add(1);
         Record::In { n, at, about, input }
     }
 

@@ -13,14 +13,19 @@
 //! | [`coverage`] | which leaf met which event, and which cannot |
 //! | `simulate` | the tokio host in a faulty world, from a seed (feature `tokio`) |
 //! | [`engine`] | the whole engine as a world, with a model of its host and a safety monitor |
+//! | [`draw`] | where choices come from: bytes, or picks |
+//! | `fuzz` | what fuzz targets do with their bytes (feature `scenario`) |
 #![forbid(unsafe_code)]
 
 pub mod agent;
 pub mod call;
 pub mod chart;
 pub mod coverage;
+pub mod draw;
 pub mod engine;
 pub mod explore;
+#[cfg(feature = "scenario")]
+pub mod fuzz;
 pub mod happening;
 pub mod outstanding;
 #[cfg(feature = "scenario")]

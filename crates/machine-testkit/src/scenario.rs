@@ -135,7 +135,12 @@ impl Scenario {
     /// # Errors
     /// It cannot be played.
     pub fn simulate(&self) -> Result<Verdict, Fault> {
-        let played = simulated::play(self)?;
+        self.simulate_within(simulated::PATIENCE)
+    }
+
+    /// The same, given up after fewer inputs than usual.
+    pub(crate) fn simulate_within(&self, patience: usize) -> Result<Verdict, Fault> {
+        let played = simulated::play(self, patience)?;
         let mut missed = judge(self, &played);
         missed.extend(reopened::check(&played));
         Ok(Verdict { missed, trace: played.trace.clone(), played })

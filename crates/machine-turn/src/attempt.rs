@@ -145,10 +145,11 @@ impl Attempt {
         let known = index.and_then(|index| self.by_index.get(&index).copied());
         let at = known.or(self.last_call).and_then(|at| self.blocks.get_mut(at));
         if let Some(Block::Call { args, bytes, .. }) = at {
-            *bytes = bytes.saturating_add(piece.len());
+            // As much as fits, whatever pieces it comes in: a journal joins them (J02).
             if *bytes <= limit {
-                args.push_str(piece);
+                args.push_str(&piece[..piece.floor_char_boundary(limit - *bytes)]);
             }
+            *bytes = bytes.saturating_add(piece.len());
         }
     }
 

@@ -30,7 +30,15 @@ impl FileJournal {
         }
         let mut bytes = Vec::new();
         File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(failed)?;
-        let Scan { records, torn, .. } = scan(path, &bytes, Reach::All)?;
+        Self::parse(path, &bytes)
+    }
+
+    /// All records of a journal that was read elsewhere; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// It is no journal, or it is damaged (J04).
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Recorded, FileError> {
+        let Scan { records, torn, .. } = scan(path, bytes, Reach::All)?;
         Ok(Recorded { records, torn })
     }
 

@@ -202,3 +202,16 @@ fn c_j06_a_number_that_is_too_large_is_an_error() {
     });
     refused(&huge, |e| matches!(e, ReplayError::Number { .. }));
 }
+
+/// A point is taken at its word, also where its numbers cannot be.
+#[test]
+fn c_j04_numbers_at_their_end_stay_there() {
+    let good = whole_session().journal.records().to_vec();
+    let last = good.iter().rposition(|record| record.point().is_some()).unwrap();
+    let mut records = with(&good[..=last], last, |record| {
+        let Record::Point(point) = record else { unreachable!("it is one") };
+        (point.n, point.events) = (u64::MAX, u64::MAX);
+    });
+    records.push(input(u64::MAX, Command::Pause.into()));
+    assert!(reopen(&records).is_ok());
+}

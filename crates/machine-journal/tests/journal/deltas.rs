@@ -75,3 +75,21 @@ fn c_j02_a_delta_that_is_too_much_stays_apart() {
     let records = session.journal.records();
     assert_eq!(replay(records, &mut |_, _| {}).unwrap().engine, session.engine);
 }
+
+/// Of arguments that are longer than allowed as much is kept as fits, whatever pieces they came in (A24, M01).
+#[test]
+fn c_j02_arguments_that_are_too_long_are_joined_too() {
+    let mut config = Config::default();
+    config.turn.argument_bytes = 8;
+    let mut session = Session::with(config);
+    session.prompt("a");
+    let start = ModelEvent::CallStart { index: 0, id: "x".into(), tool: "run".into() };
+    session.piece("Attempt", Piece::Model(start));
+    for piece in ["{\"a\":", " \"éé", "\"}"] {
+        let args = ModelEvent::CallArgs { index: Some(0), piece: piece.into() };
+        session.piece("Attempt", Piece::Model(args));
+    }
+    session.answer("Attempt", Answer::Finished(Arc::new(Finished::new(Finish::EndTurn))));
+    let records = session.journal.records();
+    assert_eq!(replay(records, &mut |_, _| {}).unwrap().engine, session.engine);
+}

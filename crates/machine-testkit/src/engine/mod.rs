@@ -1,5 +1,6 @@
 //! The whole engine with a model of its host, and the safety monitor that watches it.
 
+pub mod long;
 mod menu;
 mod monitor;
 mod strays;

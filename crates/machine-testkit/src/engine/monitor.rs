@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use machine_adapter::{Engine, Order, Out};
 use machine_core::access::{Access, PathRules, conflict};
 use machine_core::ask::{Answer, Ask, Prepared, Question};
+use machine_core::config::{Config, InboxLimits};
 use machine_core::event::{Event, Receipt};
 use machine_core::history::History;
 use machine_core::ids::{CallId, InputId, StepId, TurnId};
@@ -23,8 +24,12 @@ pub struct Monitor {
     stopping: bool,
     calls: BTreeMap<CallId, Seen>,
     receipts: BTreeMap<InputId, Pending>,
+    /// Keys of reminders.
+    reminders: BTreeSet<InputId>,
     told: BTreeSet<CallId>,
     requests: usize,
+    /// Ids may be forgotten, and come again (A10).
+    forgets: bool,
     max_parallel: usize,
     request_limit: usize,
 }
@@ -38,6 +43,8 @@ struct Seen {
     busy: bool,
     /// It gave its slot back.
     detached: bool,
+    /// But not its accesses (B07).
+    keeps: bool,
     settled: bool,
     background_ended: bool,
     late: bool,
@@ -58,6 +65,12 @@ impl Monitor {
         Self { max_parallel, request_limit, ..Self::default() }
     }
 
+    /// A monitor of a session with this configuration, for which no number of requests is too many.
+    pub fn of_session(config: &Config) -> Self {
+        let forgets = config.inbox.remembered_ids < InboxLimits::default().remembered_ids;
+        Self { forgets, ..Self::new(config.calls.max_parallel as usize, usize::MAX) }
+    }
+
     /// What is going to be handled, before it is: what it says about calls, and whether it stops the turn.
     pub fn expect(&mut self, engine: &Engine, input: &Input) {
         let about = input.ask().and_then(|ask| engine.ask(ask)).map(|open| &open.ask.question);
@@ -66,7 +79,9 @@ impl Monitor {
                 Input::Answer { answer: Answer::Prepare(Prepared::Ready(plan)), .. },
                 Some(Question::Prepare { call, .. }),
             ) => {
-                self.calls.entry(*call).or_default().access = Some(plan.access.clone());
+                let seen = self.calls.entry(*call).or_default();
+                seen.access = Some(plan.access.clone());
+                seen.keeps = plan.keep_access;
             }
             (Input::Answer { .. } | Input::Lost { .. }, Some(Question::Execute { call, .. })) => {
                 self.ended(*call)
@@ -76,6 +91,9 @@ impl Monitor {
                 self.max_parallel = self.max_parallel.max(config.calls.max_parallel as usize);
             }
             (Input::Command(Command::Abort(_) | Command::Close), _) => self.stopping = self.turn.is_some(),
+            (Input::Command(Command::Remind(reminder)), _) => {
+                self.reminders.insert(reminder.key.clone());
+            }
             (Input::Command(Command::Declare(call, access)), _) => {
                 self.calls.entry(*call).or_default().access = Some(access.clone());
             }
@@ -223,8 +241,10 @@ impl Monitor {
     fn receipt(&mut self, input: &InputId, receipt: &Receipt) -> Checked {
         let before = self.receipts.get(input).copied();
         let next = match (before, receipt) {
-            // An id that was forgotten since may come again (A10).
-            (None | Some(Pending::Done), Receipt::Accepted) => Pending::Accepted,
+            (None, Receipt::Accepted) => Pending::Accepted,
+            (Some(Pending::Done), Receipt::Accepted) if self.forgets || self.reminders.contains(input) => {
+                Pending::Accepted
+            }
             (Some(Pending::Accepted), Receipt::Steered | Receipt::Held(_)) => Pending::Accepted,
             (Some(Pending::Accepted), Receipt::Taken(_) | Receipt::Dropped(_) | Receipt::Returned) => {
                 Pending::Done
@@ -262,12 +282,12 @@ impl Monitor {
             return Err(format!("P4: {call} starts after an abort"));
         }
         let mine = self.seen(call)?.access.clone().unwrap_or_default();
-        let holds = |seen: &Seen| seen.busy && !seen.detached;
-        let others = self.calls.iter().filter(|(_, seen)| holds(seen));
+        let busy = self.calls.iter().filter(|(_, seen)| seen.busy);
         let rules = PathRules::default();
-        if others.clone().count() >= self.max_parallel {
+        if busy.clone().filter(|(_, seen)| !seen.detached).count() >= self.max_parallel {
             return Err(format!("P14: {call} starts beyond the cap"));
         }
+        let others = busy.filter(|(_, seen)| !seen.detached || seen.keeps);
         let clash = others.map(|(id, seen)| (id, seen.access.clone().unwrap_or_default()));
         if let Some((other, _)) = clash.into_iter().find(|(_, access)| conflict(&mine, access, &rules)) {
             return Err(format!("P14: {call} starts while {other} runs, and they conflict"));

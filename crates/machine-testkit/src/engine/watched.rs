@@ -1,8 +1,5 @@
 //! A recorded session, handled once more while the monitor looks on.
-use std::sync::Arc;
-
 use machine_adapter::{Engine, Out};
-use machine_core::config::Config;
 use machine_journal::Record;
 
 use crate::engine::monitor::Monitor;
@@ -17,7 +14,7 @@ pub fn watch(records: &[Record]) -> Result<(), String> {
         return Err("the first record is no header".into());
     };
     let mut engine = Engine::new(*branch, config.clone()).map_err(|error| error.to_string())?;
-    let mut monitor = Monitor::of(config);
+    let mut monitor = Monitor::of_session(config);
     let mut out = Out::default();
     for record in records {
         let Record::In { n, at, input, .. } = record else { continue };
@@ -29,12 +26,5 @@ pub fn watch(records: &[Record]) -> Result<(), String> {
     match engine.outstanding().next() {
         Some(_) => Ok(()),
         None => monitor.at_rest(&engine),
-    }
-}
-
-impl Monitor {
-    /// A monitor of a session with this configuration, for which no number of requests is too many.
-    fn of(config: &Arc<Config>) -> Self {
-        Self::new(config.calls.max_parallel as usize, usize::MAX)
     }
 }

@@ -32,8 +32,8 @@ pub(crate) const PATIENCE: usize = 100_000;
 ///
 /// # Errors
 /// A configuration is nonsense, or it does not come to rest.
-pub(crate) fn play(scenario: &Scenario) -> Result<Played, Fault> {
-    let mut world = World::new(scenario);
+pub(crate) fn play(scenario: &Scenario, patience: usize) -> Result<Played, Fault> {
+    let mut world = World::new(scenario, patience);
     world.open("", "", None)?;
     for role in scenario.standalone() {
         world.open(role, role, None)?;
@@ -44,6 +44,8 @@ pub(crate) fn play(scenario: &Scenario) -> Result<Played, Fault> {
 
 struct World<'s> {
     scenario: &'s Scenario,
+    /// Inputs after which it is given up.
+    patience: usize,
     players: Vec<Player>,
     cues: BTreeMap<(u64, Phase, u64), Due>,
     serial: u64,
@@ -89,10 +91,11 @@ struct Places {
 }
 
 impl<'s> World<'s> {
-    fn new(scenario: &'s Scenario) -> Self {
+    fn new(scenario: &'s Scenario, patience: usize) -> Self {
         let place = |free| Places { free, taken: Vec::new(), waiting: VecDeque::new() };
         let mut world = Self {
             scenario,
+            patience,
             players: Vec::new(),
             cues: BTreeMap::new(),
             serial: 0,
@@ -230,8 +233,8 @@ impl<'s> World<'s> {
     /// What agents want of each other and of the places for requests, until nothing is left.
     fn settle(&mut self) -> Result<(), Fault> {
         self.inputs += 1;
-        if self.inputs > PATIENCE {
-            return Err(Fault::Restless(PATIENCE));
+        if self.inputs > self.patience {
+            return Err(Fault::Restless(self.patience));
         }
         self.bury()?;
         loop {

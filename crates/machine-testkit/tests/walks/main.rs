@@ -1,5 +1,6 @@
 //! Random walks through larger worlds: the same properties, and a saved engine that goes on identically (P18).
 mod journaled;
+mod long;
 
 use machine_adapter::{Engine, Snapshot};
 use machine_core::ask::AtTurnEnd;
@@ -77,6 +78,12 @@ fn world() -> impl Strategy<Value = EngineWorld> {
     })
 }
 
+/// So many cases, or as many as `PROPTEST_CASES` says.
+fn cases(few: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: asked.unwrap_or(few), failure_persistence: None, ..ProptestConfig::default() }
+}
+
 /// Through JSON and back.
 fn restored(engine: &Engine) -> Engine {
     let text = serde_json::to_string(&engine.snapshot()).expect("a snapshot is JSON");
@@ -133,7 +140,7 @@ where
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(5_000))]
 
     #[test]
     fn every_walk_keeps_the_properties(world in world(), picks in picks()) {
@@ -142,7 +149,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1_000))]
 
     #[test]
     fn p18_saved_and_restored_before_every_input(world in world(), picks in picks()) {
@@ -151,7 +158,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(250))]
 
     #[test]
     fn p11_p12_the_journal_tells_the_run_and_may_be_cut_anywhere(world in world(), picks in picks()) {
