@@ -1,5 +1,6 @@
 //! What fuzzers found worth keeping is played again, without a fuzzer: every file of `fuzz/corpus` (`docs/proof.md`).
 #![cfg(feature = "scenario")]
+#![allow(clippy::panic, reason = "a test may also fail in a helper")]
 use std::fs;
 use std::path::Path;
 

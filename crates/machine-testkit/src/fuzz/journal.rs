@@ -82,10 +82,7 @@ fn mended(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// What records may be: no session, or one that keeps the rules.
-///
-/// # Errors
-/// The rule that was broken, and how.
-pub fn opens(records: &[Record]) -> Result<(), String> {
+fn opens(records: &[Record]) -> Result<(), String> {
     let whole = replay(records, &mut |_, _| {});
     let Ok(opened) = reopen(records) else { return Ok(()) };
     if let Ok(whole) = whole

@@ -140,7 +140,7 @@ where
 }
 
 proptest! {
-    #![proptest_config(cases(5_000))]
+    #![proptest_config(cases(2_000))]
 
     #[test]
     fn every_walk_keeps_the_properties(world in world(), picks in picks()) {
@@ -149,7 +149,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(1_000))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn p18_saved_and_restored_before_every_input(world in world(), picks in picks()) {
@@ -158,7 +158,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(250))]
+    #![proptest_config(cases(150))]
 
     #[test]
     fn p11_p12_the_journal_tells_the_run_and_may_be_cut_anywhere(world in world(), picks in picks()) {

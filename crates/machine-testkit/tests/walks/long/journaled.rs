@@ -88,7 +88,7 @@ impl Beside for Journaled {
     fn after(&mut self, run: &LongRun, _input: &Input, events: &[Event]) -> Result<(), String> {
         self.events.extend(events.iter().filter(|event| event.is_durable()).cloned());
         self.inputs += 1;
-        if self.inputs % WHOLE_EVERY == 0 {
+        if self.inputs.is_multiple_of(WHOLE_EVERY) {
             self.whole(run)?;
         }
         (0..3).try_for_each(|back| self.cut(self.records.len().saturating_sub(back)))
