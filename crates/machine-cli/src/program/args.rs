@@ -160,8 +160,8 @@ pub struct Explore {
     /// After every input, answers and commands that fit nothing are tried: they must change nothing
     #[arg(long)]
     pub stray: bool,
-    /// Stop after so many distinct states; each that waits to be looked at takes some KB
-    #[arg(long, value_name = "N", default_value_t = 5_000_000)]
+    /// Stop after so many distinct states; those that wait to be looked at take some KB each
+    #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub states: usize,
     /// Threads. Without it: one per core
     #[arg(long, value_name = "N")]

@@ -5,18 +5,20 @@ mod commands;
 mod limits;
 mod settings;
 mod streams;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machine_adapter::asks::Open;
 use machine_adapter::{Engine, Out};
-use machine_core::ask::{Piece, Question};
+use machine_core::ask::{Answer, Piece, Question};
 use machine_core::event::Event;
 use machine_core::ids::AskId;
 use machine_core::input::{Command, Input, Submit};
 
 pub use self::settings::{First, Habits, Settings};
+pub use self::tools::Tools;
 
 use self::answers::{Says, says};
 use self::commands::happens;
@@ -34,6 +36,7 @@ pub struct LongRun {
     monitor: Monitor,
     limits: Limits,
     settings: Arc<Settings>,
+    tools: Option<Tools>,
     left: Left,
     streams: BTreeMap<AskId, Stream>,
     /// How many inputs with an id were drawn.
@@ -62,6 +65,7 @@ impl LongRun {
             monitor: Monitor::new(parallel, usize::MAX),
             limits: Limits::default(),
             settings: Arc::new(settings),
+            tools: None,
             left: Left { responses, calls, failures },
             streams: BTreeMap::new(),
             sent: 0,
@@ -70,6 +74,11 @@ impl LongRun {
         };
         run.apply(&Command::Submit(Submit::text("first", "go")).into())?;
         Ok(run)
+    }
+
+    /// The same, where the model calls a host's own tools, and the host prepares them.
+    pub fn with_tools(self, tools: Tools) -> Self {
+        Self { tools: Some(tools), ..self }
     }
 
     /// The engine as it is.
@@ -133,6 +142,9 @@ impl LongRun {
         if let Question::Timer { ms, .. } = open.ask.question {
             self.now = self.now.max(open.since.saturating_add(ms));
         }
+        if let (Question::Prepare { tool, args, .. }, Some(tools)) = (&open.ask.question, &self.tools) {
+            return Some(Input::Answer { ask, answer: Answer::Prepare((tools.prepare)(tool, args)) });
+        }
         let mut said = says(&self.engine, &open.ask.question, &self.settings.habits, draw);
         if matches!(said, Says::Piece(_)) && self.pieces >= PIECES {
             said = says(&self.engine, &open.ask.question, &self.settings.habits, &mut |_: usize| 0);
@@ -157,8 +169,8 @@ impl LongRun {
 
     /// The next piece of a stream, or its end.
     fn stream(&mut self, ask: AskId, draw: &mut impl Draw) -> Input {
-        let (settings, left) = (&self.settings, &mut self.left);
-        let stream = self.streams.entry(ask).or_insert_with(|| Stream::drawn(settings, left, draw));
+        let (settings, left, tools) = (&self.settings, &mut self.left, self.tools.as_ref());
+        let stream = self.streams.entry(ask).or_insert_with(|| Stream::drawn(settings, left, tools, draw));
         match stream.pieces.pop_front() {
             Some(event) => Input::Piece { ask, piece: Piece::Model(event) },
             None => Input::Answer { ask, answer: stream.end.clone() },

@@ -8,6 +8,7 @@ use machine_core::response::{Failure, Finish, Finished, ModelError, ModelEvent};
 use machine_core::usage::Usage;
 
 use super::settings::{Settings, TOOLS};
+use super::tools::Tools;
 use crate::draw::Draw;
 
 /// What is still to come of a response.
@@ -27,7 +28,12 @@ pub(super) struct Left {
 
 impl Stream {
     /// A response, or a failed one; the first choice is a last word.
-    pub(super) fn drawn(settings: &Settings, left: &mut Left, draw: &mut impl Draw) -> Self {
+    pub(super) fn drawn(
+        settings: &Settings,
+        left: &mut Left,
+        tools: Option<&Tools>,
+        draw: &mut impl Draw,
+    ) -> Self {
         let mut pieces = VecDeque::new();
         let kind = draw.below(16);
         if kind > 13 && left.failures > 0 {
@@ -52,7 +58,10 @@ impl Stream {
             let count = 1 + draw.number(most);
             left.responses -= 1;
             left.calls -= count;
-            calls(&mut pieces, count, settings.habits.malformed, draw);
+            match tools {
+                Some(tools) => tools.stream(&mut pieces, count, draw),
+                None => calls(&mut pieces, count, settings.habits.malformed, draw),
+            }
         }
         if draw.flag() {
             pieces.push_back(ModelEvent::Media { kind: "image/png".into(), at: "digest".into() });
