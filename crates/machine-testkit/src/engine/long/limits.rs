@@ -169,7 +169,7 @@ impl Limits {
                     self.budget_from = self.responses;
                 }
             }
-            Origin::Notification { .. } | Origin::BackgroundEnd { .. } => {
+            Origin::Notification { .. } | Origin::BackgroundEnd { .. } | Origin::LateResult { .. } => {
                 self.outside = true;
                 if turn.budget_reset == BudgetReset::Notifications {
                     self.budget_from = self.responses;
