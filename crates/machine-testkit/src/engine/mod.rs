@@ -1,6 +1,6 @@
 //! The whole engine with a model of its host, and the safety monitor that watches it.
 
-mod menu;
+pub(crate) mod menu;
 mod monitor;
 mod strays;
 mod watched;
