@@ -329,7 +329,7 @@ pub fn walk<W: World>(
 }
 
 /// Delivers an input. A panic breaks a rule like any other: what it left behind is not looked at any more.
-fn applied<W: World>(world: &mut W, input: &W::Move) -> Result<(), String> {
+pub(crate) fn applied<W: World>(world: &mut W, input: &W::Move) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| world.apply(input))).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(|said| &**said);
         Err(format!("a panic: {}", said.or(panic.downcast_ref().copied()).unwrap_or("of an unknown kind")))

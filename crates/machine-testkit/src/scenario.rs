@@ -11,6 +11,7 @@
 //! | `reopened` | what must come back from the journals of a run |
 //! | [`report`], [`mod@bless`] | that, for people; writing what came in its place |
 //! | [`written`] | a run as a scenario file |
+//! | [`lifted`] | the trace of one machine as such a run |
 //! | `cast`, `says` | one agent's script while it is played; what it says |
 //! | `simulated`, `actor` | the driver without a runtime |
 //! | `hosted` | the driver on the real host (feature `tokio`) |
@@ -24,6 +25,7 @@ pub mod hook;
 #[cfg(feature = "tokio")]
 pub(crate) mod hosted;
 pub mod judge;
+pub mod lifted;
 pub mod load;
 pub mod loose;
 pub(crate) mod phases;

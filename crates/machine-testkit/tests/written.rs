@@ -23,6 +23,7 @@ fn world(seed: [bool; 6]) -> EngineWorld {
         detach: 1,
         cancel: 1,
         pause: 1,
+        crash: 1,
         approve,
         timeout,
         ..Allowed::default()

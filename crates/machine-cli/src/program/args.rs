@@ -104,7 +104,8 @@ pub struct Scenario {
   2  bad usage: the message says what is wrong
 
 What may come besides answers is counted: `--abort --abort` allows two aborts, at any time. States are the same if engine and
-monitor are, but for the numbers of asks; they are told apart by 128 bits of a hash.")]
+monitor are, but for the numbers of asks; they are told apart by 128 bits of a hash. A machine alone ignores the flags that mean nothing for it, and --exact and
+--in-call-order concern the engine only.")]
 pub struct Explore {
     /// What is explored
     #[arg(value_enum)]
@@ -182,6 +183,12 @@ pub struct Explore {
 pub enum Explorable {
     /// All machines, in the adapter
     Engine,
+    /// One call
+    Call,
+    /// One turn
+    Turn,
+    /// One session's inbox
+    Agent,
 }
 
 /// Run the tokio host in faulty worlds.

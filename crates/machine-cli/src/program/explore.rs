@@ -5,10 +5,14 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use machine_core::config::{CallLimits, Questions};
+use machine_core::config::{CallLimits, Questions, TurnLimits};
+use machine_testkit::agent::{AgentSettings, AgentWorld};
+use machine_testkit::call::{CallSettings, CallWorld};
 use machine_testkit::engine::{Allowed, EngineWorld, Happens, Menu, Reduce};
 use machine_testkit::explore::{Bounds, World, explore as through};
+use machine_testkit::scenario::lifted::{self, Lifted};
 use machine_testkit::scenario::written::{Unwritable, write};
+use machine_testkit::turn::{TurnSettings, TurnWorld};
 
 use crate::program::args::{Explorable, Explore};
 use crate::program::exit::{self, Usage};
@@ -17,8 +21,14 @@ use crate::program::exit::{self, Usage};
 pub fn explore(args: &Explore) -> Result<ExitCode, Usage> {
     match args.what {
         Explorable::Engine => engine(args),
+        Explorable::Call => call(args),
+        Explorable::Turn => turn(args),
+        Explorable::Agent => agent(args),
     }
 }
+
+/// What is said of a rule that is broken.
+const WHY: &str = "The explorer found it. No property may be broken, whatever is expected.";
 
 fn engine(args: &Explore) -> Result<ExitCode, Usage> {
     let hooks = args.hooks;
@@ -32,13 +42,88 @@ fn engine(args: &Explore) -> Result<ExitCode, Usage> {
     run(args, world, |broken, trace: Vec<Happens>| {
         let moves = trace.into_iter().map(|happens| happens.inputs);
         let moves: Vec<_> = std::iter::once(start).chain(moves).collect();
-        write(
-            broken,
-            "The explorer found it. No property may be broken, whatever is expected.",
-            &config,
-            &moves,
-        )
+        write(broken, WHY, &config, &moves)
     })
+}
+
+fn call(args: &Explore) -> Result<ExitCode, Usage> {
+    let settings = CallSettings {
+        finalize: args.hooks,
+        refusals: args.hooks,
+        approve: args.approve,
+        timeout: args.timeout,
+        abort: args.abort.into(),
+        hurry: second(args.abort),
+        cancel: args.cancel.into(),
+        steer: args.steer.into(),
+        detach: args.detach > 0,
+        crash: args.crash.into(),
+        stray: args.stray,
+        ..CallSettings::default()
+    };
+    let world = CallWorld::new(settings).map_err(Usage::Line)?;
+    let start = world.clone();
+    run(args, world, |broken, trace| lifted(broken, lifted::call(&start, &trace)))
+}
+
+fn turn(args: &Explore) -> Result<ExitCode, Usage> {
+    let hooks = args.hooks;
+    let settings = TurnSettings {
+        calls: args.calls,
+        steps: args.steps,
+        retries: args.retries,
+        ask: Questions { gate: hooks, recover: hooks, stop: hooks, ..Questions::default() },
+        limits: TurnLimits {
+            stream_idle_ms: 0,
+            stop_hook: 1,
+            empty: 1,
+            recoveries: 1,
+            ..TurnLimits::default()
+        },
+        refusals: hooks,
+        abort: args.abort.into(),
+        hurry: second(args.abort),
+        steer: args.steer.into(),
+        notify: args.notify.into(),
+        pause: args.pause.into(),
+        wait: args.detach.into(),
+        crash: args.crash.into(),
+        stray: args.stray,
+        ..TurnSettings::default()
+    };
+    let world = TurnWorld::new(settings).map_err(|error| Usage::Line(error.to_string()))?;
+    let start = world.clone();
+    run(args, world, |broken, trace| lifted(broken, lifted::turn(&start, &trace)))
+}
+
+fn agent(args: &Explore) -> Result<ExitCode, Usage> {
+    let settings = AgentSettings {
+        prompts: 1 + u32::from(args.prompt),
+        steer: args.steer.into(),
+        notify: args.notify.into(),
+        screen: args.hooks,
+        refusals: args.hooks,
+        abort: args.abort.into(),
+        pause: args.pause.into(),
+        close: args.close > 0,
+        detach: args.detach.into(),
+        crash: args.crash.into(),
+        stray: args.stray,
+        ..AgentSettings::default()
+    };
+    let world = AgentWorld::new(settings).map_err(|error| Usage::Line(error.to_string()))?;
+    let start = world.clone();
+    run(args, world, |broken, trace| lifted(broken, lifted::agent(&start, &trace)))
+}
+
+/// An abort that comes while another one works is a stop without grace.
+fn second(aborts: u8) -> u32 {
+    aborts.saturating_sub(1).into()
+}
+
+fn lifted(broken: &str, run: Result<Lifted, Unwritable>) -> Result<String, Unwritable> {
+    let (config, moves) = run?;
+    write(broken, WHY, &config, &moves)
 }
 
 fn menu(args: &Explore) -> Menu {

@@ -1,6 +1,7 @@
 //! The program, run as a user runs it.
 mod approvals;
 mod chart;
+mod explore;
 mod interrupt;
 mod journal;
 mod json;

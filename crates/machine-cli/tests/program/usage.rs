@@ -49,7 +49,7 @@ fn options_must_make_sense() {
     refuses(&["x", "--max-steps", "many"], "invalid value 'many'");
     refuses(&["x", "--max-steps"], "--max-steps");
     refuses(&["one", "two"], "unexpected argument 'two'");
-    program(&[]).refuses("`agent-machine run`, `chart`, `scenario`, `replay`, `fork` or `simulate`");
+    program(&[]).refuses("`scenario`, `explore`, `simulate`, `replay` or `fork`");
     program(&["frob"]).refuses("unrecognized subcommand 'frob'");
     program(&["chart"]).refuses("<MACHINE>");
     program(&["chart", "frob"]).refuses("[possible values: agent, turn, call]");

@@ -82,7 +82,7 @@ pub(super) fn background_ended(call: CallId, wake: bool) -> Event {
 }
 
 /// The command behind an event.
-pub(super) fn command(event: &Event) -> Option<Command> {
+pub(crate) fn command(event: &Event) -> Option<Command> {
     Some(match event.clone() {
         Event::Submit(submit) => Command::Submit(submit),
         Event::Notify(note) => Command::Notify(note),

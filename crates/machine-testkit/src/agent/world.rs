@@ -148,6 +148,11 @@ impl AgentWorld {
         &self.machine
     }
 
+    /// What it is configured with.
+    pub fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
     /// What is asked now.
     pub fn open(&self) -> impl Iterator<Item = &Question> {
         self.asks.subjects().filter_map(|subject| self.asks.about(subject))

@@ -5,4 +5,5 @@ mod monitor;
 mod words;
 mod world;
 
+pub(crate) use words::{OUTPUT_CHARS, PROGRESS_CHARS};
 pub use world::{CallSettings, CallWorld};

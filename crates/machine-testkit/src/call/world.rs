@@ -91,6 +91,11 @@ impl CallWorld {
         &self.machine
     }
 
+    /// What may come, and how often.
+    pub fn settings(&self) -> &CallSettings {
+        &self.settings
+    }
+
     /// The answers to what is open. Of one that was taken back none is owed.
     fn answers(&self) -> Vec<(Subject, Vec<Event>)> {
         let menu = |subject: &Subject| (subject.clone(), self.menu(subject));
@@ -244,8 +249,8 @@ impl CallWorld {
 }
 
 fn context<'c>(settings: &CallSettings, steered: bool, signals: &'c mut Vec<Signal>) -> Ctx<'c> {
-    let progress_chars = words::PROGRESS_CHARS;
-    Ctx { signals, finalize: settings.finalize, grace_ms: 2_500, output_chars: 100, progress_chars, steered }
+    let (output_chars, progress_chars) = (words::OUTPUT_CHARS, words::PROGRESS_CHARS);
+    Ctx { signals, finalize: settings.finalize, grace_ms: 2_500, output_chars, progress_chars, steered }
 }
 
 impl World for CallWorld {

@@ -1,7 +1,7 @@
 //! The whole engine with a model of its host, and the safety monitor that watches it.
 
 pub mod long;
-mod menu;
+pub(crate) mod menu;
 mod monitor;
 mod strays;
 mod watched;

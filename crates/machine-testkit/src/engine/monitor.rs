@@ -114,6 +114,14 @@ impl Monitor {
         for event in &out.events {
             self.event(event)?;
         }
+        opens_with_its_prompt(&out.events)?;
+        let stops = |turn: &machine_turn::State| matches!(turn, machine_turn::State::Aborting(_));
+        let attached = |call: &machine_tool::State| matches!(call, machine_tool::State::Attached(_));
+        if engine.turn().is_some_and(|turn| stops(turn.state()))
+            && let Some(call) = engine.calls().find(|call| attached(call.state()))
+        {
+            return Err(format!("X03: call {} goes on in a turn that is being stopped", call.data().id));
+        }
         for act in &out.acts {
             self.act(engine, act)?;
         }
@@ -321,4 +329,23 @@ impl Monitor {
     fn seen(&mut self, call: CallId) -> Result<&mut Seen, String> {
         self.calls.get_mut(&call).ok_or(format!("E06: {call} was never announced"))
     }
+}
+
+/// A turn begins with at most one prompt: the one that it is told to open with (A05).
+fn opens_with_its_prompt(events: &[Event]) -> Checked {
+    let mut opens = None;
+    for event in events {
+        match event {
+            Event::TurnStarted { prompt, .. } => opens = Some(prompt),
+            Event::StepStarted { .. } | Event::TurnEnded(_) => opens = None,
+            Event::Committed { entry, .. } => match (&entry.origin, opens) {
+                (Origin::Prompt { id }, Some(prompt)) if prompt.as_ref() != Some(id) => {
+                    return Err(format!("A05: a turn that {prompt:?} opens begins with {id}"));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    Ok(())
 }

@@ -4,8 +4,8 @@ use machine_journal::Record;
 
 use crate::engine::monitor::Monitor;
 
-/// Handles every recorded input under the eyes of the [`Monitor`]. Where nothing is open at the end, everything must
-/// be told.
+/// Handles every recorded input under the eyes of the [`Monitor`]. Where nobody owes an answer at the end, everything
+/// must be told; who works on a call that was taken back owes none.
 ///
 /// # Errors
 /// The property that was broken, and by which input; or these are no records of a whole session.
@@ -23,7 +23,7 @@ pub fn watch(records: &[Record]) -> Result<(), String> {
         engine.feed(*at, input, &mut out).map_err(|error| format!("input {n}: {error}"))?;
         monitor.observe(&engine, &out).map_err(|what| format!("input {n}, {}: {what}", input.kind()))?;
     }
-    match engine.outstanding().next() {
+    match engine.outstanding().find(|open| !open.withdrawn) {
         Some(_) => Ok(()),
         None => monitor.at_rest(&engine),
     }

@@ -307,8 +307,8 @@ fn end(reply: &Reply, calls: bool) -> TakeEnd {
 impl Fail {
     /// As the engine is told.
     pub(crate) fn error(&self) -> ModelError {
-        let Self { kind, message, status, retry_after_ms, request_id } = self.clone();
+        let Self { kind, message, status, retry_after_ms, request_id, usage } = self.clone();
         let message = message.unwrap_or_else(|| "scripted".into());
-        ModelError { status, retry_after_ms, request_id, ..ModelError::new(kind, message) }
+        ModelError { status, retry_after_ms, request_id, usage, ..ModelError::new(kind, message) }
     }
 }

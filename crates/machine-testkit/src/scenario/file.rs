@@ -142,4 +142,7 @@ pub struct Fail {
     /// The provider's id of the request.
     #[serde(default)]
     pub request_id: Option<Text>,
+    /// Tokens that were spent all the same.
+    #[serde(default)]
+    pub usage: Option<Usage>,
 }

@@ -7,12 +7,13 @@ mod answers;
 mod times;
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use machine_adapter::{Engine, Order, Out};
 use machine_core::ask::{Answer, Ask, Question};
 use machine_core::config::{Config, ConfigError};
-use machine_core::ids::{AskId, CallId};
+use machine_core::ids::{AskId, AttemptId, CallId};
 use machine_core::input::{Command, Input, Lane, Note, Submit, Target};
 use machine_core::message::Content;
 use serde::Serialize;
@@ -113,13 +114,19 @@ impl Run {
         let mut out = Out::default();
         for (at, inputs) in moves.iter().enumerate() {
             for input in inputs {
+                if input.ask().is_some() && matches!(engine.agent().state(), machine_agent::State::Closed) {
+                    return Err(Unwritable::NoWords("an answer to a session that is closed".into()));
+                }
                 if let Some(asked) = input.ask().and_then(|ask| run.asked.get_mut(&ask)) {
                     asked.came.push((at, input.clone()));
                 }
                 out.clear();
-                // What is refused, or fits nothing, does nothing here either.
-                if engine.feed(0, input, &mut out).is_err() {
-                    continue;
+                match catch_unwind(AssertUnwindSafe(|| engine.feed(0, input, &mut out))) {
+                    Ok(Ok(())) => {}
+                    // What is refused, or fits nothing, does nothing here either.
+                    Ok(Err(_)) => continue,
+                    // Where a panic breaks a rule, the run ends with it.
+                    Err(_) => return Ok(run),
                 }
                 run.note(at, &out);
             }
@@ -157,11 +164,15 @@ impl Run {
 
     /// When each move comes, in milliseconds.
     fn times(&self, moves: &[Vec<Input>]) -> Result<Vec<u64>, Unwritable> {
-        let fires = |inputs: &[Input]| matches!(inputs, [Input::Answer { answer: Answer::Fired, .. }]);
+        let fires = |inputs: &[Input]| match inputs {
+            [Input::Answer { ask, answer: Answer::Fired }] => Some(*ask),
+            _ => None,
+        };
         let mut wanted = Vec::new();
         for (from, pair) in moves.windows(2).enumerate() {
             // Timers may fire in one tick, in the order in which they were set; everything else has one of its own.
-            let ms = i64::from(!(fires(&pair[0]) && fires(&pair[1])));
+            let in_order = fires(&pair[0]).zip(fires(&pair[1])).is_some_and(|(first, then)| first < then);
+            let ms = i64::from(!in_order);
             wanted.push(AtLeast { from, to: from + 1, ms });
         }
         for asked in self.asked.values() {
@@ -179,6 +190,26 @@ impl Run {
             }
         }
         earliest(self.moves, &wanted).ok_or(Unwritable::NoTimes)
+    }
+
+    /// Whether its step had no later attempt.
+    fn is_last(&self, attempt: AttemptId) -> bool {
+        let later = |asked: &Asked| match asked.ask.question {
+            Question::Attempt { attempt: other } => other.step() == attempt.step() && other > attempt,
+            _ => false,
+        };
+        !self.asked.values().any(later)
+    }
+
+    /// Whether a preparation can be answered with that: a tool is unknown to every call, and at once.
+    fn is_unknown(&self, asked: &Asked) -> bool {
+        let Question::Prepare { tool, .. } = &asked.ask.question else { return false };
+        let known = |asked: &&Asked| match &asked.ask.question {
+            Question::Prepare { tool: other, .. } => other == tool && !asked.is_unknown(),
+            _ => false,
+        };
+        asked.came.iter().all(|(at, _)| *at == asked.at + 1)
+            && !self.asked.values().any(|asked| known(&asked))
     }
 
     /// What a call is called.
@@ -204,7 +235,8 @@ impl Run {
             Input::Answer { .. } | Input::Piece { .. } => return Ok(None),
             Input::Lost { .. } => return no_words("an ask that nobody will answer"),
             Input::Fault { .. } => return no_words("a journal that fails"),
-            Input::Recovered { .. } => json!("crash"),
+            // A crash would lose what is not durable yet, which here was handled all the same.
+            Input::Recovered { .. } => json!("reopen"),
             Input::Command(command) => match command {
                 Command::Submit(submit) => {
                     let verb = if submit.lane == Lane::NextStep { "join" } else { "submit" };

@@ -139,6 +139,11 @@ impl TurnWorld {
         &self.machine
     }
 
+    /// What it is configured with.
+    pub fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
     /// What is asked now.
     pub fn open(&self) -> impl Iterator<Item = &Question> {
         self.asks.subjects().filter_map(|subject| self.asks.about(subject))

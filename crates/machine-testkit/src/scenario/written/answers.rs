@@ -42,6 +42,11 @@ impl Asked {
         })
     }
 
+    /// Whether it was answered that there is no such tool.
+    pub(crate) fn is_unknown(&self) -> bool {
+        matches!(self.answer(), Some((_, Answer::Prepare(Prepared::UnknownTool(_)))))
+    }
+
     /// Milliseconds from the ask to its answer. What is open at the end is answered just after it; what nobody waits for
     /// any more is not answered.
     fn takes(&self, times: &[u64]) -> Option<u64> {
@@ -78,12 +83,20 @@ impl Script {
             Question::Stop { .. } => self.hook("stop", takes, said(answer, stopped)?),
             Question::Maintain { .. } => self.hook("maintain", takes, said(answer, |_| Ok(json!("done")))?),
             Question::Prepare { call, tool, .. } => {
+                if matches!(answer, Some(Answer::Prepare(Prepared::UnknownTool(_)))) && !run.is_unknown(asked)
+                {
+                    return no_words("a tool that is unknown to one call, or after a while");
+                }
                 let prepared = prepared(answer, takes)?;
                 self.call(run, *call, json!({"tool": tool}))?;
                 self.call(run, *call, prepared)?;
             }
             Question::Approve { call, .. } => {
-                let Some((at, Answer::Approve(approved))) = asked.answer() else { return Ok(()) };
+                let (at, approved) = match asked.answer() {
+                    None => return Ok(()),
+                    Some((at, Answer::Approve(approved))) => (at, approved),
+                    Some((_, other)) => return no_words(&format!("{other:?} to an approval")),
+                };
                 let call = run.name(*call)?;
                 let verb = match &approved.approval {
                     Approval::Granted => json!({"approve": call}),
@@ -141,13 +154,15 @@ impl Script {
             None if asked.takes(times).is_some() => json!({"text": "done"}),
             None => json!({"silent": true}),
         };
-        // Only a response that came whole has calls.
+        // Only a response that came whole has calls; one that said nothing is asked for again.
         let whole = matches!(asked.answer(), Some((_, Answer::Finished(_))));
-        let mine = |call: &&CallId| whole && call.step() == attempt.step();
+        let mine = |call: &&CallId| whole && run.is_last(attempt) && call.step() == attempt.step();
         let calls: Vec<_> =
             run.labels.iter().filter(|(call, _)| mine(call)).map(|(_, label)| label).collect();
+        // Results are finalized where a call says how.
+        let plain = if run.config.ask.finalize { json!({"finalize": {}}) } else { json!({}) };
         for label in &calls {
-            self.calls.entry((*label).clone()).or_insert_with(|| json!({}));
+            self.calls.entry((*label).clone()).or_insert_with(|| plain.clone());
         }
         let mut reply = bare(json!({"takes": asked.takes(times)}));
         if let (Value::Object(reply), Value::Object(end)) = (&mut reply, bare(end)) {
@@ -339,6 +354,7 @@ fn failed(error: &ModelError) -> Value {
         "status": error.status,
         "retry_after_ms": error.retry_after_ms,
         "request_id": error.request_id,
+        "usage": error.usage,
     }))
 }
 
