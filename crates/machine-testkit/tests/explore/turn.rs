@@ -1,22 +1,14 @@
-//! The turn machine alone, every interleaving of what may come to one turn. Run with `--nocapture` to see the numbers.
-mod common;
-
-use std::collections::BTreeSet;
-use std::thread;
-
+//! The turn machine alone, every interleaving of what may come to one turn.
 use machine_core::config::{AtStepLimit, Questions, Salvage, TurnLimits};
-use machine_testkit::coverage::{Cannot, Reached, gaps};
-use machine_testkit::explore::walk;
+use machine_testkit::coverage::Cannot;
 use machine_testkit::turn::{TurnSettings, TurnWorld};
 use proptest::prelude::*;
+
+use crate::{covered, walked};
 
 const NO_HOOKS: Questions =
     Questions { screen: false, gate: false, recover: false, finalize: false, stop: false, timeout_ms: 0 };
 const ALL_HOOKS: Questions = Questions { gate: true, recover: true, stop: true, ..NO_HOOKS };
-
-fn clean(name: &str, settings: TurnSettings) -> BTreeSet<Reached> {
-    common::clean(name, TurnWorld::new(settings).expect("a sound start")).reached
-}
 
 /// Everything, but a few kinds of things at a time: together they are too many.
 fn worlds() -> Vec<(&'static str, TurnSettings)> {
@@ -140,13 +132,8 @@ const CANNOT: &[Cannot] = &[
 
 #[test]
 fn every_interleaving_keeps_the_rules_and_every_event_meets_every_leaf() {
-    let reached: BTreeSet<_> = thread::scope(|scope| {
-        let all: Vec<_> =
-            worlds().into_iter().map(|world| scope.spawn(move || clean(world.0, world.1))).collect();
-        all.into_iter().flat_map(|one| one.join().expect("no violation")).collect()
-    });
-    let wrong = gaps(&reached, LEAVES, EVENTS, CANNOT);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let world = |(name, settings)| (name, TurnWorld::new(settings).expect("a sound start"));
+    covered(worlds().into_iter().map(world).collect(), LEAVES, EVENTS, CANNOT);
 }
 
 proptest! {
@@ -166,9 +153,6 @@ proptest! {
             calls, steps, retries, ask, limits, refusals, finishes, usage, stop_turn, bad_calls,
             abort, hurry, steer, notify, deliver, pause, wait, silence, crash, fault: 1, stray: true,
         };
-        let mut world = TurnWorld::new(settings).expect("a sound start");
-        let mut picks = picks.into_iter();
-        let way = walk(&mut world, 150, |n| picks.next().map_or(0, |pick| pick.index(n)));
-        way.map_err(|violation| TestCaseError::fail(violation.to_string()))?;
+        walked(TurnWorld::new(settings).expect("a sound start"), 150, picks)?;
     }
 }

@@ -1,17 +1,9 @@
-//! The tool-call machine alone, every interleaving of what may come to one call. Run with `--nocapture` to see the numbers.
-mod common;
-
-use std::collections::BTreeSet;
-use std::thread;
-
+//! The tool-call machine alone, every interleaving of what may come to one call.
 use machine_testkit::call::{CallSettings, CallWorld};
-use machine_testkit::coverage::{Cannot, Reached, gaps};
-use machine_testkit::explore::walk;
+use machine_testkit::coverage::Cannot;
 use proptest::prelude::*;
 
-fn clean(name: &str, settings: CallSettings) -> BTreeSet<Reached> {
-    common::clean(name, CallWorld::new(settings).expect("a sound start")).reached
-}
+use crate::{covered, walked};
 
 /// Everything, but a few kinds of things at a time: together they are too many.
 fn worlds() -> Vec<(&'static str, CallSettings)> {
@@ -95,13 +87,8 @@ const CANNOT: &[Cannot] = &[
 
 #[test]
 fn every_interleaving_keeps_the_rules_and_every_event_meets_every_leaf() {
-    let reached: BTreeSet<_> = thread::scope(|scope| {
-        let all: Vec<_> =
-            worlds().into_iter().map(|world| scope.spawn(move || clean(world.0, world.1))).collect();
-        all.into_iter().flat_map(|one| one.join().expect("no violation")).collect()
-    });
-    let wrong = gaps(&reached, LEAVES, EVENTS, CANNOT);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let world = |(name, settings)| (name, CallWorld::new(settings).expect("a sound start"));
+    covered(worlds().into_iter().map(world).collect(), LEAVES, EVENTS, CANNOT);
 }
 
 proptest! {
@@ -119,9 +106,6 @@ proptest! {
             finalize, approve, timeout, refusals, detach, lost, skip, known,
             abort, hurry, cancel, steer, output, crash, fault: 1, stray: true,
         };
-        let mut world = CallWorld::new(settings).expect("a sound start");
-        let mut picks = picks.into_iter();
-        let way = walk(&mut world, 50, |n| picks.next().map_or(0, |pick| pick.index(n)));
-        way.map_err(|violation| TestCaseError::fail(violation.to_string()))?;
+        walked(CallWorld::new(settings).expect("a sound start"), 50, picks)?;
     }
 }

@@ -1,17 +1,12 @@
 //! The whole engine, every interleaving of small numbers. Each test prints what it explored; run with `--nocapture`
 //! to see the numbers.
-mod common;
-
-use std::num::NonZero;
-
 use machine_adapter::{Engine, Snapshot};
 use machine_core::ask::AtTurnEnd;
 use machine_core::config::{AfterAbort, CallLimits, Fatal, Questions};
 use machine_testkit::engine::{Allowed, EngineWorld, Menu, Policies};
-use machine_testkit::explore::{Bounds, Explored, explore};
+use machine_testkit::explore::{Explored, explore};
 
-/// More states than any of these worlds has.
-const ALL: Bounds = Bounds { states: 3_000_000, jobs: NonZero::<usize>::MIN };
+use crate::ALL;
 
 const NO_HOOKS: Questions =
     Questions { screen: false, gate: false, recover: false, finalize: false, stop: false, timeout_ms: 0 };
@@ -28,7 +23,7 @@ fn world(menu: Menu, ask: Questions) -> EngineWorld {
 }
 
 fn clean(name: &str, menu: Menu, ask: Questions) -> Explored {
-    common::clean(name, world(menu, ask))
+    crate::clean(name, world(menu, ask))
 }
 
 #[test]
