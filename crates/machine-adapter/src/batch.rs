@@ -128,7 +128,7 @@ impl Batch {
 
     /// The next call that may start now; it counts as started.
     pub(crate) fn start(&mut self, max_parallel: u32) -> Option<CallId> {
-        let max_parallel = max_parallel + u32::from(Canary::CapIsOffByOne.sings());
+        let max_parallel = max_parallel + u32::from(Canary::CapIsOffByOne.is_planted());
         if self.running.len() >= max_parallel as usize {
             return None;
         }
@@ -256,7 +256,7 @@ impl Batch {
         let Some(entered) = self.entered.get_mut(&call) else { return };
         while let Some((path, mode)) = entered.checks.get(entered.passed) {
             if let Some(node) = self.nodes.get_mut(path)
-                && !Canary::ConflictsOverlap.sings()
+                && !Canary::ConflictsOverlap.is_planted()
                 && node.held.get(mode).and_then(BTreeSet::first).is_some_and(|first| *first < call)
             {
                 node.waiting.entry(*mode).or_default().insert(call);

@@ -86,7 +86,7 @@ impl<'r> Run<'r> {
             return Fit::Stray(id);
         };
         let subject = open.ask.question.subject();
-        if !Canary::AnsweredStaysOpen.sings() {
+        if !Canary::AnsweredStaysOpen.is_planted() {
             self.engine.asks.close(id);
         }
         self.answered(subject, answer);

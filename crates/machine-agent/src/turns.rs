@@ -88,7 +88,7 @@ impl Agent {
             _ => None,
         };
         ctx.send(Signal::Commit(Drained { origin, content, meta }));
-        if let Some(id) = id.filter(|_| !Canary::DrainSkipsReceipts.sings()) {
+        if let Some(id) = id.filter(|_| !Canary::DrainSkipsReceipts.is_planted()) {
             self.inbox.settle(ctx, &id, Receipt::Taken(active.turn));
         }
     }
@@ -101,7 +101,7 @@ impl Agent {
 
     /// The end of a turn is told, to its prompts too (E08); prompts steered too late go back (A08).
     pub(crate) fn close_turn(&mut self, ctx: &mut Ctx<'_>, active: &Active, end: &TurnEnd) {
-        if Canary::LateSteerIsLost.sings() {
+        if Canary::LateSteerIsLost.is_planted() {
             self.inbox.lane.retain(|waiting| !matches!(waiting, Waiting::Prompt(_)));
         }
         self.inbox.unsteer();
@@ -122,7 +122,7 @@ impl Agent {
                 self.hold(ctx, HeldBecause::Failed)
             }
             EndReason::Aborted(_) if after_abort == AfterAbort::Hold => self.hold(ctx, HeldBecause::Aborted),
-            EndReason::Aborted(_) if Canary::AbortStrandsTheQueue.sings() => Transition(self.idle()),
+            EndReason::Aborted(_) if Canary::AbortStrandsTheQueue.is_planted() => Transition(self.idle()),
             _ => self.next(ctx),
         }
     }
@@ -251,7 +251,7 @@ impl Agent {
     ) -> Outcome<State> {
         self.end_maintenance(ctx, end);
         match back {
-            Back::Idle if Canary::MaintenanceStrandsTheQueue.sings() => Transition(self.idle()),
+            Back::Idle if Canary::MaintenanceStrandsTheQueue.is_planted() => Transition(self.idle()),
             Back::Idle => self.next(ctx),
             Back::Resume(unanswered) => self.resume(ctx, *unanswered),
             Back::Held(why) => Transition(State::Held(*why)),

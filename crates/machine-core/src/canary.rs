@@ -79,14 +79,14 @@ impl Canary {
 
     /// Whether this fault is planted.
     #[cfg(feature = "canary")]
-    pub fn sings(self) -> bool {
+    pub fn is_planted(self) -> bool {
         planted::NOW.load(core::sync::atomic::Ordering::Relaxed) == self as u8
     }
 
     /// Whether this fault is planted: it cannot be.
     #[cfg(not(feature = "canary"))]
     #[inline(always)]
-    pub const fn sings(self) -> bool {
+    pub const fn is_planted(self) -> bool {
         false
     }
 

@@ -75,7 +75,7 @@ impl Carrier {
     pub(crate) fn withdraw(&mut self, withdrawal: Withdrawal) {
         let Withdrawal { ask, why, grace_ms } = withdrawal;
         match self.running.get(&ask).map(|running| &running.kind) {
-            Some(Kind::Execution { .. }) if Canary::CancellationIsNotTold.sings() => {}
+            Some(Kind::Execution { .. }) if Canary::CancellationIsNotTold.is_planted() => {}
             Some(Kind::Execution { stop, .. }) => {
                 stop.fire(why, grace_ms.map_or(Duration::ZERO, Duration::from_millis));
             }

@@ -276,7 +276,7 @@ async fn run(
     cx: ToolCx,
     stopped: &CancellationToken,
 ) -> Option<Result<ToolResult, ToolError>> {
-    if Canary::CallsRunTwice.sings() {
+    if Canary::CallsRunTwice.is_planted() {
         let _ = tool.call(args.clone(), cx.clone()).await;
     }
     if !tool.drop_on_cancel() {

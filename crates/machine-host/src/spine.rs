@@ -109,7 +109,7 @@ impl Spine {
         if written {
             log.handled(engine, &self.out).await?;
         }
-        let owes = owes && !Canary::AcknowledgedUnsynced.sings();
+        let owes = owes && !Canary::AcknowledgedUnsynced.is_planted();
         if owes { log.make_durable().await } else { Ok(()) }
     }
 

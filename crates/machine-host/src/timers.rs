@@ -34,7 +34,7 @@ pub(crate) enum Due {
 impl Timers {
     pub(crate) fn set(&mut self, ask: AskId, ms: u64, due: Due) {
         self.clear(ask);
-        if due == Due::Fire && Canary::TimersNeverFire.sings() {
+        if due == Due::Fire && Canary::TimersNeverFire.is_planted() {
             return;
         }
         let at = Instant::now() + Duration::from_millis(ms).min(LONGEST);

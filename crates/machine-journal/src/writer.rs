@@ -91,7 +91,7 @@ impl Writer {
             return;
         }
         self.flush(to);
-        to.extend(self.acts(out).filter(|_| !Canary::ActsAreNotWritten.sings()));
+        to.extend(self.acts(out).filter(|_| !Canary::ActsAreNotWritten.is_planted()));
         if let Some(point) = self.point(engine) {
             self.passed(&point);
             to.push(Record::Point(Box::new(point)));

@@ -49,7 +49,7 @@ impl sm::State<Call> for State {
             // A question to a person outlives the process that asked it (J05).
             (State::Authorizing(_), Event::Crash { left: false }) => Handled,
 
-            (State::Authorizing(_), Event::Abort(_)) if Canary::AbortSparesApprovals.sings() => Handled,
+            (State::Authorizing(_), Event::Abort(_)) if Canary::AbortSparesApprovals.is_planted() => Handled,
             (State::Authorizing(plan) | State::Queued(plan), Event::Steered) if plan.cut_by_steer => refuse(ctx, steered()),
 
             (State::Queued(plan), Event::Start) => { starting(ctx, call, plan); Transition(State::Attached(Run::of(plan))) },
@@ -183,7 +183,7 @@ impl sm::Superstate<Call> for Parent<'_> {
             (Parent::Unstarted, Event::Fault) => settle(ctx, aborted(None)),
 
             (Parent::Running(run), Event::Output(parts)) => { run.keep(parts, ctx); Handled }
-            (Parent::Running(run), Event::Crash { left: true }) if Canary::CrashRunsAgain.sings() => Transition(State::Queued(run.plan.clone())),
+            (Parent::Running(run), Event::Crash { left: true }) if Canary::CrashRunsAgain.is_planted() => Transition(State::Queued(run.plan.clone())),
             (Parent::Running(_), Event::Crash { left: true }) => settle(ctx, Settlement::bare(Status::Unknown)),
             (Parent::Running(_), Event::Crash { left: false }) => settle(ctx, Settlement::bare(Status::skipped(SkipCode::Crash))),
             (Parent::Running(_), Event::Fault) => settle(ctx, Settlement::bare(Status::Cancelled { may_have_run: true })),
@@ -307,7 +307,7 @@ fn background(ctx: &mut Ctx<'_>, run: Run, ack: &machine_core::message::Content)
 fn late(ctx: &mut Ctx<'_>, end: &Executed) -> Outcome<State> {
     let settlement = ended(end);
     let settlement = if ctx.finalize { settlement.without_output() } else { settlement };
-    if Canary::LateEndAnswersAgain.sings() {
+    if Canary::LateEndAnswersAgain.is_planted() {
         ctx.send(Signal::Answered { settlement: settlement.clone(), background: false });
     }
     ctx.send(Signal::Late(settlement));
@@ -334,7 +334,7 @@ fn finish(ctx: &mut Ctx<'_>, settlement: Settlement, stopped: bool) -> Outcome<S
 }
 
 fn told(ctx: &mut Ctx<'_>, settlement: Settlement) -> Outcome<State> {
-    if Canary::BackgroundIsToldTwice.sings() {
+    if Canary::BackgroundIsToldTwice.is_planted() {
         ctx.send(Signal::BackgroundEnded(settlement.clone()));
     }
     ctx.send(Signal::BackgroundEnded(settlement));
@@ -354,7 +354,7 @@ fn ask_finalize(ctx: &mut Ctx<'_>, call: &Call, settlement: &Settlement) {
 
 fn arm_grace(ctx: &mut Ctx<'_>, call: &Call) {
     let ms = ctx.grace_ms;
-    if Canary::GraceIsNotArmed.sings() {
+    if Canary::GraceIsNotArmed.is_planted() {
         return;
     }
     ctx.send(Signal::Ask(Question::Timer { timer: Timer::Grace(call.id), ms }));

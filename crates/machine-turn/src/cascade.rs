@@ -23,7 +23,7 @@ impl Turn {
         attempt.request_id = attempt.request_id.or_else(|| error.request_id.clone());
         self.book(ctx, &attempt, AttemptEnd::Failed(error.clone()), error.usage.or(attempt.usage));
         self.tries.failures += 1;
-        if Canary::FailureCostsTwice.sings() {
+        if Canary::FailureCostsTwice.is_planted() {
             self.usage.book(error.usage.or(attempt.usage));
         }
         if ctx.config.ask.recover && self.tries.recoveries < ctx.config.turn.recoveries {
@@ -36,7 +36,7 @@ impl Turn {
     pub(crate) fn empty(&mut self, ctx: &mut Ctx<'_>, attempt: Attempt) -> Outcome<State> {
         let error = Arc::new(ModelError::new(Failure::Empty, "the response has neither text nor calls"));
         self.book(ctx, &attempt, AttemptEnd::Failed(error.clone()), attempt.usage);
-        self.tries.empty += u32::from(!Canary::EmptyIsNotCounted.sings());
+        self.tries.empty += u32::from(!Canary::EmptyIsNotCounted.is_planted());
         if self.tries.empty > ctx.config.turn.empty {
             let tries = self.tries.empty;
             return self.fail(ctx, TurnError::EmptyResponse { tries });

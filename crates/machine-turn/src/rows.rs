@@ -51,7 +51,7 @@ impl sm::State<Turn> for State {
 
             (State::Recovering { attempt, error }, Event::Recovered(answer)) => turn.recovered(ctx, take(attempt), &error.clone(), answer),
             (State::Recovering { attempt, error }, Event::HookFailed(why)) => turn.hook_failed(ctx, "Recover", why).retry_or_fail(ctx, take(attempt), &error.clone()),
-            (State::Backoff(_), Event::Abort(_)) if Canary::AbortWaitsForBackoff.sings() => Handled,
+            (State::Backoff(_), Event::Abort(_)) if Canary::AbortWaitsForBackoff.is_planted() => Handled,
             (State::Recovering { attempt, .. } | State::Backoff(attempt), Event::Abort(cause)) => turn.salvage(ctx, take(attempt)).aborted(ctx, cause),
             (State::Recovering { .. } | State::Backoff(_), Event::Crash { .. }) => turn.discard(ctx).end(ctx, EndReason::Interrupted),
             (State::Recovering { .. } | State::Backoff(_), Event::Fault(why)) => turn.discard(ctx).end(ctx, faulted(why)),

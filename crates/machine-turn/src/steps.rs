@@ -253,7 +253,7 @@ impl Turn {
             EndReason::Interrupted => (Some(Sealed::Interrupted), false),
             _ => (None, false),
         };
-        if !(sealed == Some(Sealed::Failed) && Canary::FailedStepStaysOpen.sings()) {
+        if !(sealed == Some(Sealed::Failed) && Canary::FailedStepStaysOpen.is_planted()) {
             self.close_step(ctx, sealed);
         }
         if marker {

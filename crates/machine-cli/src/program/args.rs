@@ -103,7 +103,7 @@ pub struct Scenario {
   1  a rule was broken: the shortest way there is printed, and written as a scenario
   2  bad usage: the message says what is wrong
 
-What may come besides answers is counted: `--abort --abort` allows two aborts, at any time. States are the same if engine and
+What may come besides answers is counted: `--abort --abort` allows two aborts, at any time. At most two calls run at once. States are the same if engine and
 monitor are, but for the numbers of asks; they are told apart by 128 bits of a hash. A machine alone ignores the flags that mean nothing for it, and --exact and
 --in-call-order concern the engine only.")]
 pub struct Explore {

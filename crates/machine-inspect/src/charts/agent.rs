@@ -2,6 +2,7 @@
 use machine_agent::{Agent, Ctx, Event, Signal, State, admit};
 use machine_core::config::{AfterAbort, AfterFailure, Config, InboxLimits, Questions};
 use machine_core::machine::{Kind, Machine};
+use machine_testkit::agent::command;
 use machine_testkit::chart::{Chart, Domain, NoChart, recover};
 
 use super::{Drawable, LIMIT};
@@ -126,7 +127,7 @@ impl Domain for Setting {
 
     /// Refused commands do not get to the machine (E07).
     fn admits(&self, machine: &Machine<Agent>, event: &Event) -> bool {
-        samples::command(event).is_none_or(|command| admit(machine, &command, &self.config).is_ok())
+        command(event).is_none_or(|command| admit(machine, &command, &self.config).is_ok())
     }
 
     fn context<'c>(&'c self, signals: &'c mut Vec<Signal>) -> Ctx<'c> {

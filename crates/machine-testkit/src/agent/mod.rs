@@ -6,5 +6,5 @@ mod monitor;
 mod words;
 mod world;
 
-pub(crate) use words::command;
+pub use words::command;
 pub use world::{AgentSettings, AgentWorld};

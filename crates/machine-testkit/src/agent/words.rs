@@ -81,8 +81,8 @@ pub(super) fn background_ended(call: CallId, wake: bool) -> Event {
     Event::BackgroundEnded { call, content: text_content("ended"), wake }
 }
 
-/// The command behind an event.
-pub(crate) fn command(event: &Event) -> Option<Command> {
+/// The command behind an event; none if it is no command's.
+pub fn command(event: &Event) -> Option<Command> {
     Some(match event.clone() {
         Event::Submit(submit) => Command::Submit(submit),
         Event::Notify(note) => Command::Notify(note),

@@ -3,14 +3,13 @@
 //! right, so that damage reaches the records; others are a long run and what is done to its records.
 use std::path::Path;
 
-use machine_adapter::Out;
 use machine_host::FileJournal;
-use machine_journal::{
-    Closing, Record, Reopened, Start, Writer, begin, events, oldest_event, reopen, replay, without_past,
-};
+use machine_journal::{Record, Reopened, Start, begin, events, oldest_event, reopen, replay, without_past};
 use serde_json::Value;
 
 use crate::draw::{Bytes, Draw};
+use crate::engine::Journaled;
+use crate::engine::journaled::closed;
 use crate::engine::long::{LongRun, Settings};
 
 /// The most bytes that are read: what a fuzzer invents is small.
@@ -119,26 +118,6 @@ fn looked_at(records: &[Record], opened: &Reopened) -> Result<(), String> {
     Ok(())
 }
 
-/// Closed once, and opened again as it is (J05).
-fn closed(mut records: Vec<Record>, opened: Reopened) -> Result<(), String> {
-    let Reopened { mut engine, closing, mut writer, not_compared, .. } = opened;
-    if let Closing::Recovered(recovered) = closing {
-        let mut out = Out::default();
-        writer.input(&engine, 0, &recovered, &mut records);
-        engine.feed(0, &recovered, &mut out).map_err(|error| format!("J05: {error}"))?;
-        writer.handled(&engine, &out, &mut records);
-    }
-    engine.history().audit().map_err(|error| format!("P12: {error}"))?;
-    let twice = reopen(&records).map_err(|error| format!("J05: opening again: {error}"))?;
-    match twice.closing {
-        Closing::Recovered(again) => Err(format!("J05: opening again closes something again: {again:?}")),
-        Closing::AskAgain(_) if twice.engine != engine && not_compared == 0 => {
-            Err("J05: opening again leads elsewhere".into())
-        }
-        Closing::AskAgain(_) => Ok(()),
-    }
-}
-
 /// The records of a long run, after a few edits.
 fn edited(draw: &mut Bytes<'_>) -> Result<Vec<Record>, String> {
     let mut records = walked(draw)?;
@@ -167,20 +146,13 @@ fn edited(draw: &mut Bytes<'_>) -> Result<Vec<Record>, String> {
 
 fn walked(draw: &mut Bytes<'_>) -> Result<Vec<Record>, String> {
     let mut run = LongRun::new(Settings::drawn(draw))?;
-    let Start { records, mut writer } = begin(run.engine(), 0).map_err(|error| error.to_string())?;
-    let mut records = Vec::from(records);
+    let mut journal = Journaled::of(run.engine()).map_err(|error| error.to_string())?;
     for _ in 0..draw.below(64) {
         let Some(input) = run.next(draw) else { break };
-        if Writer::writes(run.engine(), &input) {
-            let (mut engine, mut out) = (run.engine().clone(), Out::default());
-            writer.input(&engine, run.now(), &input, &mut records);
-            engine.feed(run.now(), &input, &mut out).map_err(|error| error.to_string())?;
-            writer.handled(&engine, &out, &mut records);
-        }
+        journal.write(&mut run.engine().clone(), run.now(), &input)?;
         run.apply(&input)?;
     }
-    writer.flush(&mut records);
-    Ok(records)
+    Ok(journal.left())
 }
 
 /// One value in it is another one, if it is a record then.

@@ -9,7 +9,7 @@ use machine_testkit::engine::{Allowed, EngineWorld, Menu, Policies};
 use machine_testkit::explore::{World, walk};
 use proptest::prelude::*;
 
-use crate::journaled::Journaled;
+use crate::journaled::Writing;
 
 fn allowed() -> impl Strategy<Value = Allowed> {
     let counts = (0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..3u32, 0..2u32, 0..2u32, 0..3u32);
@@ -162,6 +162,6 @@ proptest! {
 
     #[test]
     fn p11_p12_the_journal_tells_the_run_and_may_be_cut_anywhere(world in world(), picks in picks()) {
-        take(Journaled::new(world), 120, &picks)?;
+        take(Writing::new(world), 120, &picks)?;
     }
 }

@@ -6,7 +6,7 @@ use machine_agent::{Agent, Event, State};
 use machine_core::ask::{By, Cause, HookError, HookFailure, Screened};
 use machine_core::event::{EndReason, TurnEnd, TurnError};
 use machine_core::ids::{CallId, InputId, TurnId};
-use machine_core::input::{Abort, Command, Lane, Note, Reminder, Submit};
+use machine_core::input::{Lane, Note, Reminder, Submit};
 use machine_core::machine::Machine;
 use machine_core::message::{Content, text_content};
 use machine_core::usage::UsageSum;
@@ -55,30 +55,6 @@ fn may_come(state: &State, event: &Event) -> bool {
         Event::Lingers { detached: true, .. } => state.active().is_some(),
         _ => true,
     }
-}
-
-/// The command behind an event.
-pub(super) fn command(event: &Event) -> Option<Command> {
-    Some(match event.clone() {
-        Event::Submit(submit) => Command::Submit(submit),
-        Event::Notify(note) => Command::Notify(note),
-        Event::Inject(note) => Command::Inject(note),
-        Event::Remind(reminder) => Command::Remind(reminder),
-        Event::Steer(ids) => Command::Steer(ids),
-        Event::Withdraw(id) => Command::Withdraw(id),
-        Event::Replace(id, message) => Command::Replace(id, message),
-        Event::Consume(call) => Command::Consume(call),
-        Event::Abort(cause) => Command::Abort(Arc::new(Abort { cause, target: None })),
-        Event::Pause => Command::Pause,
-        Event::Resume { .. } => Command::Resume,
-        Event::Maintain => Command::Maintain,
-        Event::Close => Command::Close,
-        Event::Screened(..) | Event::ScreenFailed(..) | Event::Maintained { .. } => return None,
-        Event::MaintainFailed(_) | Event::Drain | Event::Own(_) | Event::TurnEnded(_) => return None,
-        Event::Lingers { .. } | Event::BackgroundEnded { .. } | Event::CallEnded(_) => return None,
-        Event::LateResult { .. } => return None,
-        Event::Crash { .. } | Event::Fault { .. } => return None,
-    })
 }
 
 /// Everybody says the same: what is said makes no difference.
