@@ -13,7 +13,7 @@ use std::fmt::{self, Debug};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread;
+use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use siphasher::sip128::{Hasher128, SipHasher13};
@@ -53,9 +53,9 @@ pub trait World: Clone + Hash {
 /// How far an exploration goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Distinct states; then it stops, and says so.
+    /// Distinct states; with the first state that leads to more it stops, and says so.
     pub states: usize,
-    /// Threads.
+    /// Threads, or as many as there can be.
     pub jobs: NonZero<usize>,
 }
 
@@ -129,7 +129,7 @@ where
         let mut next = Vec::new();
         let mut rest = layer.into_iter();
         while whole {
-            let chunk: Vec<_> = rest.by_ref().take(CHUNK * bounds.jobs.get()).collect();
+            let chunk: Vec<_> = rest.by_ref().take(CHUNK.saturating_mul(bounds.jobs.get())).collect();
             if chunk.is_empty() {
                 break;
             }
@@ -148,8 +148,12 @@ where
                 if looked.rests {
                     graph.rests.push(from);
                 }
+                // Looked at after each state, not each chunk: how large that is depends on the number of threads.
+                whole = graph.ways.len() <= bounds.states;
+                if !whole {
+                    break;
+                }
             }
-            whole = graph.ways.len() <= bounds.states;
         }
         depth += usize::from(!next.is_empty());
         layer = next;
@@ -263,27 +267,26 @@ where
         return each(chunk);
     }
     thread::scope(|scope| {
-        let parts: Vec<_> =
-            chunk.chunks(part).map(|part| scope.spawn(move || -> Vec<_> { each(part) })).collect();
-        let join = |part: thread::ScopedJoinHandle<'_, _>| {
-            part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let work = |part| (part, Builder::new().spawn_scoped(scope, move || -> Vec<_> { each(part) }));
+        let parts: Vec<_> = chunk.chunks(part).map(work).collect();
+        let join = |thread: ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        parts.into_iter().flat_map(join).collect()
+        // What no thread could be had for is looked at here.
+        parts.into_iter().flat_map(|(part, thread)| thread.map_or_else(|_| each(part), join)).collect()
     })
 }
 
 fn look<W: World>(world: &W, seen: &Seen) -> Looked<W> {
-    let owed = world.owed();
-    let mut looked =
-        Looked { rests: owed.is_empty(), to: Vec::new(), reached: BTreeSet::new(), broken: None };
-    if looked.rests
-        && let Err(what) = world.at_rest()
-    {
-        looked.broken = Some((None, what));
-        return looked;
-    }
-    let all = owed.into_iter().map(|input| (true, input));
-    let all = all.chain(world.volunteered().into_iter().map(|input| (false, input)));
+    let mut looked = Looked { rests: false, to: Vec::new(), reached: BTreeSet::new(), broken: None };
+    let all = match may_come(world) {
+        Ok(all) => all,
+        Err(what) => {
+            looked.broken = Some((None, what));
+            return looked;
+        }
+    };
+    looked.rests = !all.iter().any(|(owed, _)| *owed);
     for (choice, (owed, input)) in (0..).zip(all) {
         let mut next = world.clone();
         if let Err(what) = applied(&mut next, &input) {
@@ -310,14 +313,10 @@ pub fn walk<W: World>(
 ) -> Result<Vec<W::Move>, Violation<W::Move>> {
     const PATIENCE: usize = 10_000;
     let mut trace = Vec::new();
-    for step in 0..steps + PATIENCE {
-        let mut choices = world.owed();
-        if choices.is_empty() {
-            world.at_rest().map_err(|what| Violation { what, trace: trace.clone() })?;
-        }
-        if step < steps {
-            choices.extend(world.volunteered());
-        }
+    for step in 0..steps.saturating_add(PATIENCE) {
+        let all = may_come(world).map_err(|what| Violation { what, trace: trace.clone() })?;
+        let mut choices: Vec<_> =
+            all.into_iter().filter(|(owed, _)| *owed || step < steps).map(|(_, input)| input).collect();
         if choices.is_empty() {
             return Ok(trace);
         }
@@ -328,9 +327,26 @@ pub fn walk<W: World>(
     Err(Violation { what: format!("not at rest after {PATIENCE} owed inputs"), trace })
 }
 
-/// Delivers an input. A panic breaks a rule like any other: what it left behind is not looked at any more.
+/// What may come, and whether it is owed. Where nothing is, it must be at rest.
+fn may_come<W: World>(world: &W) -> Result<Vec<(bool, W::Move)>, String> {
+    caught(|| {
+        let owed = world.owed();
+        if owed.is_empty() {
+            world.at_rest()?;
+        }
+        let owed = owed.into_iter().map(|input| (true, input));
+        Ok(owed.chain(world.volunteered().into_iter().map(|input| (false, input))).collect())
+    })
+}
+
+/// Delivers an input.
 pub(crate) fn applied<W: World>(world: &mut W, input: &W::Move) -> Result<(), String> {
-    catch_unwind(AssertUnwindSafe(|| world.apply(input))).unwrap_or_else(|panic| {
+    caught(|| world.apply(input))
+}
+
+/// A panic breaks a rule like any other: what it left behind is not looked at any more.
+fn caught<T>(what: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(|said| &**said);
         Err(format!("a panic: {}", said.or(panic.downcast_ref().copied()).unwrap_or("of an unknown kind")))
     })

@@ -1,7 +1,7 @@
 //! The explorer itself, on worlds so small that one can count.
 use std::num::NonZero;
 
-use machine_testkit::explore::{Bounds, Explored, Violation, World, explore};
+use machine_testkit::explore::{Bounds, Explored, Violation, World, explore, walk};
 
 /// A number that is brought to 0: `down` is owed while it is not there, `up` may come a few times.
 #[derive(Clone, Hash)]
@@ -24,12 +24,18 @@ enum Flaw {
     Breaks,
     /// It panics at 3.
     Panics,
+    /// It cannot say at 3 what is owed.
+    Speechless,
 }
 
 impl World for Counter {
     type Move = &'static str;
 
+    #[expect(clippy::panic, reason = "that a panic is told is what is tested")]
     fn owed(&self) -> Vec<&'static str> {
+        if self.flaw == Flaw::Speechless && self.at == 3 {
+            panic!("no word at 3");
+        }
         if self.at == 0 || (self.flaw == Flaw::Deaf && self.at == 2) { Vec::new() } else { vec!["down"] }
     }
 
@@ -74,6 +80,44 @@ fn every_state_is_counted_once_whatever_the_number_of_threads() {
     assert_eq!((one.states, one.transitions, one.rests, one.depth, one.whole), (14, 19, 4, 7, true));
     let three = run(Flaw::None, 100, 3).expect("sound");
     assert_eq!(Explored { took: one.took, ..three }, one);
+    let most = run(Flaw::None, 100, usize::MAX).expect("sound");
+    assert_eq!(Explored { took: one.took, ..most }, one);
+}
+
+/// Each number leads to two others: layers are wide.
+#[derive(Clone, Hash)]
+struct Bush(u32);
+
+impl World for Bush {
+    type Move = u32;
+
+    fn owed(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn volunteered(&self) -> Vec<u32> {
+        vec![2 * self.0, 2 * self.0 + 1]
+    }
+
+    fn apply(&mut self, to: &u32) -> Result<(), String> {
+        self.0 = *to;
+        Ok(())
+    }
+
+    fn at_rest(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_bound_is_met_at_the_same_state_whatever_the_number_of_threads() {
+    let run = |jobs| {
+        let bounds = Bounds { states: 3_000, jobs: NonZero::new(jobs).expect("some") };
+        explore(Bush(1), bounds).expect("sound")
+    };
+    let one = run(1);
+    assert_eq!((one.states, one.whole), (3_001, false));
+    assert_eq!(Explored { took: one.took, ..run(7) }, one);
 }
 
 #[test]
@@ -87,6 +131,18 @@ fn what_is_wrong_is_found_with_a_shortest_trace() {
     assert_eq!(broken(Flaw::Deaf), ("left at 2".into(), 1));
     assert_eq!(broken(Flaw::Breaks), ("broken at 3".into(), 2));
     assert_eq!(broken(Flaw::Panics), ("a panic: fell over at 3".into(), 2));
+    assert_eq!(broken(Flaw::Speechless), ("a panic: no word at 3".into(), 2));
+}
+
+#[test]
+fn a_walk_tells_its_way_to_a_panic_and_may_be_of_any_length() {
+    let walked = |flaw| walk(&mut Counter { at: 1, ups: 3, flaw }, usize::MAX, |choices| choices - 1);
+    assert_eq!(walked(Flaw::None).map(|way| way.len()).expect("sound"), 7);
+    for flaw in [Flaw::Panics, Flaw::Speechless] {
+        let Violation { what, trace } = walked(flaw).expect_err("it is flawed");
+        assert!(what.starts_with("a panic: "), "{what}");
+        assert_eq!(trace, ["up", "up"]);
+    }
 }
 
 #[test]
