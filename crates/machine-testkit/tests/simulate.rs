@@ -71,3 +71,18 @@ fn a_seed_is_the_same_each_time() {
         assert_eq!(first.tally, again.tally, "seed {seed}");
     }
 }
+
+#[test]
+fn the_last_seeds_and_any_number_of_threads_will_do() {
+    assert_eq!(simulate::many(u64::MAX - 2..u64::MAX, 4).seeds, 2);
+    assert_eq!(simulate::many(0..3, usize::MAX).seeds, 3);
+}
+
+#[tokio::test]
+async fn a_seed_runs_within_a_runtime_too() {
+    assert_eq!(
+        simulate::run(3, false),
+        std::thread::spawn(|| simulate::run(3, false)).join().expect("it ran")
+    );
+    assert_eq!(simulate::many(3..4, 1).violations, []);
+}

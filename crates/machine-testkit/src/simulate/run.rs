@@ -2,12 +2,13 @@
 use std::any::Any;
 use std::fmt;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, Builder};
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{self, Handle};
 use tokio::time::sleep;
 
 use super::fault::Fault;
@@ -48,6 +49,11 @@ pub struct Run {
 
 /// Runs one seed. `traced`: keep what happened, line by line.
 pub fn run(seed: u64, traced: bool) -> Run {
+    if Handle::try_current().is_ok() {
+        // A runtime cannot be driven within another one, so that it has a thread of its own.
+        let ran = thread::scope(|scope| scope.spawn(|| run(seed, traced)).join());
+        return ran.unwrap_or_else(|panic| resume_unwind(panic));
+    }
     let failed = |what: String| Run {
         seed,
         digest: 0,
@@ -55,7 +61,7 @@ pub fn run(seed: u64, traced: bool) -> Run {
         tally: Tally::default(),
         trace: Vec::new(),
     };
-    let runtime = match Builder::new_current_thread().enable_time().start_paused(true).build() {
+    let runtime = match runtime::Builder::new_current_thread().enable_time().start_paused(true).build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(format!("no runtime: {error}")),
     };
@@ -133,26 +139,29 @@ pub struct Summary {
     pub tally: Tally,
 }
 
-/// Runs these seeds in so many threads. What comes of them does not depend on how many there are.
+/// Runs these seeds in so many threads, or as many as there can be. What comes of them does not depend on how many there are.
 pub fn many(seeds: Range<u64>, jobs: usize) -> Summary {
     let next = AtomicU64::new(seeds.start);
     let work = || {
         let mut part = Summary::default();
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return part;
-            }
+        // It never goes past the end: behind the last number comes the first.
+        let take = |seed| (seed < seeds.end).then(|| seed + 1);
+        while let Ok(seed) = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             let run = run(seed, false);
             part.seeds += 1;
             part.violations.extend(run.violations);
             part.tally.add(&run.tally);
         }
+        part
     };
     let mut all = Summary::default();
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
-        for part in threads.into_iter().filter_map(|thread| thread.join().ok()) {
+    let most = usize::try_from(seeds.end.saturating_sub(seeds.start)).unwrap_or(usize::MAX);
+    thread::scope(|scope| {
+        let spawned = (1..jobs.min(most)).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
+        let threads: Vec<_> = spawned.collect();
+        let own = work();
+        let others = threads.into_iter().filter_map(|thread| thread.join().ok());
+        for part in others.chain([own]) {
             all.seeds += part.seeds;
             all.violations.extend(part.violations);
             all.tally.add(&part.tally);
