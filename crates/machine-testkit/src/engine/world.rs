@@ -14,7 +14,7 @@ use machine_core::ids::CallId;
 use machine_core::input::{Abort, Command, Input, Lane, Note, Submit};
 use machine_core::message::text_content;
 
-use crate::engine::menu::{Menu, Policies, Reply, failed_attempt, finished, is_owed, pieces};
+use crate::engine::menu::{Allowed, Menu, Policies, Reply, failed_attempt, finished, is_owed, pieces};
 use crate::engine::monitor::Monitor;
 use crate::engine::strays;
 use crate::explore::World;
@@ -72,16 +72,7 @@ impl EngineWorld {
             InboxLimits { after_failure, after_abort, screen_notifications, ..InboxLimits::default() };
         let config = Config { ask, calls, turn, inbox, ..Config::default() };
         let engine = Engine::new(1, Arc::new(config)).map_err(|error| error.to_string())?;
-        let turns = 1
-            + menu.may.prompts
-            + menu.may.steer
-            + menu.may.notify
-            + menu.may.detach
-            + menu.may.pause
-            + menu.may.crash;
-        let steps = (menu.steps + 1) * turns + menu.may.steer + menu.may.notify + menu.may.detach + turns;
-        let requests = steps + menu.failures + steps;
-        let monitor = Monitor::new(max_parallel, requests as usize);
+        let monitor = Monitor::new(max_parallel, most_requests(&menu));
         let prompts = menu.may.prompts;
         let mut world = Self { engine, monitor, left: menu, plant: None, reduce: Reduce::default() };
         world.start().iter().try_for_each(|input| world.deliver(input))?;
@@ -239,6 +230,16 @@ impl EngineWorld {
         self.monitor.observe(&self.engine, &out)?;
         strays::fit_nothing(&mut self.engine, input, self.left.may.stray)
     }
+}
+
+/// More requests than these are too many (P9).
+fn most_requests(menu: &Menu) -> usize {
+    let sum = |counts: &[u32]| counts.iter().fold(0_usize, |sum, count| sum.saturating_add(*count as usize));
+    let Allowed { prompts, steer, notify, detach, pause, crash, .. } = menu.may;
+    let turns = sum(&[1, prompts, steer, notify, detach, pause, crash]);
+    let steps = sum(&[menu.steps, 1]).saturating_mul(turns);
+    let steps = steps.saturating_add(sum(&[steer, notify, detach])).saturating_add(turns);
+    steps.saturating_mul(2).saturating_add(menu.failures as usize)
 }
 
 impl World for EngineWorld {

@@ -53,7 +53,10 @@ impl Stream {
         if draw.flag() {
             pieces.push_back(ModelEvent::Usage(usage(draw)));
         }
-        let most = settings.calls.min(left.calls);
+        let most = match tools {
+            Some(tools) if tools.calls.is_empty() => 0,
+            _ => settings.calls.min(left.calls),
+        };
         if kind > 0 && left.responses > 0 && most > 0 {
             let count = 1 + draw.number(most);
             left.responses -= 1;

@@ -9,7 +9,7 @@ use crate::draw::Draw;
 /// What the model may call, and what the host says of a call before it runs: the policy that is tested.
 #[derive(Clone, Copy, Debug)]
 pub struct Tools {
-    /// Tools and arguments, JSON objects; the model picks from these.
+    /// Tools and arguments, JSON objects; the model picks from these. Where there are none, it calls nothing.
     pub calls: &'static [(&'static str, &'static str)],
     /// What becomes of a call (C02). It gets the tool and the arguments that the model gave.
     pub prepare: fn(tool: &str, args: &str) -> Prepared,

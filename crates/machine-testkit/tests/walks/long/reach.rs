@@ -2,9 +2,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use machine_core::ask::Prepared;
 use machine_core::event::{EndReason, Event, Receipt};
 use machine_core::outcome::Outcome;
-use machine_testkit::engine::long::LongRun;
+use machine_testkit::engine::long::{LongRun, Settings, Tools};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -94,4 +95,17 @@ fn long_runs_reach_everything() {
     let missing: Vec<&str> = EVERYTHING.split_whitespace().filter(|name| !names.contains(*name)).collect();
     assert!(missing.is_empty(), "no run reached {missing:?}, of {names:#?}");
     assert!(calls > 64 && steps > 12, "{calls} calls in a batch, {steps} steps in a turn");
+}
+
+#[test]
+fn a_host_without_a_tool_has_no_calls() {
+    let tools = Tools { calls: &[], prepare: |_, _| Prepared::UnknownTool("none".into()) };
+    let mut draw = |n: usize| n - 1;
+    let settings = Settings { failures: 0, ..Settings::drawn(&mut |_: usize| 0) };
+    let mut run = LongRun::new(settings).expect("a sound start").with_tools(tools);
+    for _ in 0..50 {
+        let Some(input) = run.next(&mut draw) else { continue };
+        let events = run.apply(&input).expect("sound");
+        assert!(!events.iter().any(|event| matches!(event, Event::CallAnnounced { .. })), "{events:?}");
+    }
 }
