@@ -2,7 +2,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args as Arguments, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args as Arguments, Parser, Subcommand, ValueEnum, value_parser};
 
 /// An agent that works on a real directory. Its loop is three explicit state machines.
 #[derive(Debug, Parser)]
@@ -111,7 +111,7 @@ pub struct Explore {
     #[arg(value_enum)]
     pub what: Explorable,
     /// Calls in a response that has calls
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u32).range(..=1_024))]
     pub calls: u32,
     /// Steps with calls before the final answer
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -162,8 +162,8 @@ pub struct Explore {
     #[arg(long)]
     pub stray: bool,
     /// Stop after so many distinct states; those that wait to be looked at take some KB each
-    #[arg(long, value_name = "N", default_value_t = 2_000_000)]
-    pub states: usize,
+    #[arg(long, value_name = "N", default_value = "2000000")]
+    pub states: NonZero<usize>,
     /// Threads. Without it: one per core
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZero<usize>>,
@@ -199,7 +199,7 @@ pub enum Explorable {
   2  bad usage: the message says what is wrong")]
 pub struct Simulate {
     /// How many seeds run: 0 to N - 1
-    #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with = "seed")]
+    #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with = "seed", value_parser = value_parser!(u64).range(1..))]
     pub seeds: u64,
     /// Run this seed alone, and print everything that happened in it
     #[arg(long, value_name = "S")]

@@ -1,11 +1,10 @@
 //! `chart`: a machine's chart, from the machine itself.
-use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use machine_inspect::{charts, dot, mermaid};
 
 use crate::program::args::{Chart, Format, Machine};
-use crate::program::console::tell;
+use crate::program::console::print;
 use crate::program::exit::{self, Usage};
 
 /// Prints a chart.
@@ -22,13 +21,5 @@ pub fn chart(args: &Chart) -> Result<ExitCode, Usage> {
         Format::Mermaid => mermaid::mermaid(&chart),
         Format::Dot => dot::dot(&chart),
     };
-    let mut out = std::io::stdout().lock();
-    Ok(match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // A reader that went away has read enough.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            tell(&format!("standard output: {error}"));
-            exit::ENDED_EARLY.into()
-        }
-        Ok(()) | Err(_) => exit::COMPLETED,
-    })
+    Ok(print(&text, exit::COMPLETED))
 }

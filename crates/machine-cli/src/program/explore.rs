@@ -1,7 +1,9 @@
 //! `explore`: every way through a machine, or the whole engine. What breaks a rule is printed with the shortest way
 //! there, and becomes a scenario file.
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::num::NonZero;
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
@@ -15,10 +17,14 @@ use machine_testkit::scenario::written::{Unwritable, write};
 use machine_testkit::turn::{TurnSettings, TurnWorld};
 
 use crate::program::args::{Explorable, Explore};
+use crate::program::console::print;
 use crate::program::exit::{self, Usage};
 
 /// Explores.
 pub fn explore(args: &Explore) -> Result<ExitCode, Usage> {
+    if let Some(path) = &args.out {
+        is_place_for_file(path).map_err(|error| Usage::Out { path: path.clone(), error })?;
+    }
     match args.what {
         Explorable::Engine => engine(args),
         Explorable::Call => call(args),
@@ -38,8 +44,7 @@ fn engine(args: &Explore) -> Result<ExitCode, Usage> {
     let world = EngineWorld::new(menu(args), ask, calls).map_err(Usage::Line)?;
     let world = world.reduced(Reduce { exact: args.exact, in_call_order: args.in_call_order });
     let (config, start) = (world.engine().config().clone(), world.start());
-    say_reduced(args);
-    run(args, world, |broken, trace: Vec<Happens>| {
+    run(args, reduced(args), world, |broken, trace: Vec<Happens>| {
         let moves = trace.into_iter().map(|happens| happens.inputs);
         let moves: Vec<_> = std::iter::once(start).chain(moves).collect();
         write(broken, WHY, &config, &moves)
@@ -63,7 +68,7 @@ fn call(args: &Explore) -> Result<ExitCode, Usage> {
     };
     let world = CallWorld::new(settings).map_err(Usage::Line)?;
     let start = world.clone();
-    run(args, world, |broken, trace| lifted(broken, lifted::call(&start, &trace)))
+    run(args, String::new(), world, |broken, trace| lifted(broken, lifted::call(&start, &trace)))
 }
 
 fn turn(args: &Explore) -> Result<ExitCode, Usage> {
@@ -93,7 +98,7 @@ fn turn(args: &Explore) -> Result<ExitCode, Usage> {
     };
     let world = TurnWorld::new(settings).map_err(|error| Usage::Line(error.to_string()))?;
     let start = world.clone();
-    run(args, world, |broken, trace| lifted(broken, lifted::turn(&start, &trace)))
+    run(args, String::new(), world, |broken, trace| lifted(broken, lifted::turn(&start, &trace)))
 }
 
 fn agent(args: &Explore) -> Result<ExitCode, Usage> {
@@ -113,7 +118,7 @@ fn agent(args: &Explore) -> Result<ExitCode, Usage> {
     };
     let world = AgentWorld::new(settings).map_err(|error| Usage::Line(error.to_string()))?;
     let start = world.clone();
-    run(args, world, |broken, trace| lifted(broken, lifted::agent(&start, &trace)))
+    run(args, String::new(), world, |broken, trace| lifted(broken, lifted::agent(&start, &trace)))
 }
 
 /// An abort that comes while another one works is a stop without grace.
@@ -147,20 +152,21 @@ fn menu(args: &Explore) -> Menu {
 }
 
 /// What is left out is said.
-fn say_reduced(args: &Explore) {
+fn reduced(args: &Explore) -> String {
+    let mut told = String::new();
     if !args.exact {
-        println!(
-            "reduced: states that differ only by the numbers of their asks are one (--exact tells them apart)"
-        );
+        told += "reduced: states that differ only by the numbers of their asks are one (--exact tells them apart)\n";
     }
     if args.in_call_order {
-        println!("left out: ways in which a call overtakes another one that is asked the same");
+        told += "left out: ways in which a call overtakes another one that is asked the same\n";
     }
+    told
 }
 
 /// Explores a world, and says what was found.
 fn run<W>(
     args: &Explore,
+    mut told: String,
     world: W,
     scenario: impl FnOnce(&str, Vec<W::Move>) -> Result<String, Unwritable>,
 ) -> Result<ExitCode, Usage>
@@ -168,32 +174,59 @@ where
     W: World + Send + Sync,
 {
     let cores = || available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    let bounds = Bounds { states: args.states, jobs: args.jobs.unwrap_or_else(cores) };
+    let bounds = Bounds { states: args.states.get(), jobs: args.jobs.unwrap_or_else(cores) };
     match through(world, bounds) {
         Ok(explored) => {
-            println!("{explored}, 0 violations");
+            told += &format!("{explored}, 0 violations\n");
             if !explored.whole {
-                println!("there are more states: --states was met");
+                told += "there are more states: --states was met\n";
             }
-            Ok(exit::COMPLETED)
+            Ok(print(&told, exit::COMPLETED))
         }
         Err(violation) => {
-            print!("1 violation: {violation}");
-            written(args, scenario(&violation.what, violation.trace))?;
-            Ok(exit::ENDED_EARLY.into())
+            told += &format!("1 violation: {violation}");
+            told += &written(args.out.as_deref(), scenario(&violation.what, violation.trace));
+            Ok(print(&told, exit::ENDED_EARLY.into()))
         }
     }
 }
 
-/// Where the scenario is, or why there is none.
-fn written(args: &Explore, scenario: Result<String, Unwritable>) -> Result<(), Usage> {
-    match (scenario, &args.out) {
-        (Err(why), _) => println!("no scenario: {why}"),
-        (Ok(text), None) => print!("\n{text}"),
-        (Ok(text), Some(path)) => {
-            fs::write(path, text).map_err(|error| Usage::Out { path: path.clone(), error })?;
-            println!("written: agent-machine scenario {}", path.display());
-        }
+/// Where the scenario is, or why there is none. Where it cannot be written it is printed: it may have taken hours.
+fn written(out: Option<&Path>, scenario: Result<String, Unwritable>) -> String {
+    let text = match scenario {
+        Ok(text) => text,
+        Err(why) => return format!("no scenario: {why}\n"),
+    };
+    let Some(path) = out else { return format!("\n{text}") };
+    match fs::write(path, &text) {
+        Ok(()) => format!("written: agent-machine scenario {}\n", path.display()),
+        Err(error) => format!("--out {}: {error}\n\n{text}", path.display()),
     }
-    Ok(())
+}
+
+/// What cannot be a file is refused before the exploration, not after it.
+fn is_place_for_file(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match fs::metadata(parent.unwrap_or(Path::new(".")))?.is_dir() {
+        true => Ok(()),
+        false => Err(ErrorKind::NotADirectory.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_written_is_not_lost() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let told = written(Some(dir.path()), Ok("title: found\n".into()));
+        assert!(told.starts_with("--out /") && told.ends_with("\n\ntitle: found\n"), "{told}");
+        let file = dir.path().join("found.yaml");
+        assert!(written(Some(&file), Ok("title: found\n".into())).starts_with("written: "));
+        assert_eq!(fs::read_to_string(file).expect("it is there"), "title: found\n");
+    }
 }

@@ -1,6 +1,5 @@
 //! `replay`: a recorded session is handled once more, without a request and without a tool; what its machines were after
 //! a record is shown, and everything is compared if asked for.
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use machine_adapter::view::View;
@@ -13,7 +12,7 @@ use machine_journal::{Closing, Record, Reopened, SEMANTICS, reopen, replay as co
 use serde::Serialize;
 
 use crate::program::args;
-use crate::program::console::{cut, one_line, tell};
+use crate::program::console::{cut, one_line, print, tell};
 use crate::program::exit::{self, Usage};
 use crate::program::record;
 
@@ -79,14 +78,7 @@ pub fn replay(args: &args::Replay) -> Result<ExitCode, Usage> {
         () if args.state => to_json(serde_json::to_string_pretty(&shown.state)),
         () => in_words(&shown),
     };
-    match writeln!(io::stdout().lock(), "{text}") {
-        // A reader that went away has read enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            tell(&format!("standard output: {error}"));
-            Ok(exit::ENDED_EARLY.into())
-        }
-        _ => Ok(exit::COMPLETED),
-    }
+    Ok(print(&format!("{text}\n"), exit::COMPLETED))
 }
 
 fn shown(records: &[Record], reopened: &Reopened, torn: Option<Torn>, verified: bool) -> Shown {
@@ -146,11 +138,11 @@ fn in_lines(history: &History) -> String {
     let line = |(n, entry): (usize, &std::sync::Arc<Entry>)| {
         let calls: Vec<_> =
             entry.message.calls().map(|call| format!("{} {}", call.tool, call.args)).collect();
-        let said = [entry.message.text(), calls.join(", ")].concat();
+        let said = [entry.message.text(), calls.join(", ")].join(" ");
         format!(
             "{n:>5}  {:<9}  {}",
             format!("{:?}", entry.message.role()).to_lowercase(),
-            cut(&one_line(&said), SHOWN)
+            cut(one_line(&said).trim(), SHOWN)
         )
     };
     history.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")

@@ -1,5 +1,6 @@
 //! `scenario`: plays scenario files on the simulator and on the real host, one line each; for one that fails what was
 //! expected, what came, and the trace.
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -9,17 +10,19 @@ use machine_testkit::scenario::bless::{Blessed, bless};
 use machine_testkit::scenario::{Scenario, Verdict};
 
 use crate::program::args;
+use crate::program::console::{safe, tell};
 use crate::program::exit::{self, Usage};
-
-/// Directories within directories that are looked through.
-const DEEPEST: u32 = 16;
 
 /// Plays scenarios.
 pub fn scenario(args: &args::Scenario) -> Result<ExitCode, Usage> {
     let mut files = Vec::new();
     for path in &args.paths {
-        let found = scenarios(path, 0).map_err(|error| Usage::Scenarios { path: path.clone(), error })?;
-        files.extend(found);
+        let before = files.len();
+        scenarios(path, &mut BTreeSet::new(), &mut files)?;
+        if files.len() == before {
+            let error = io::Error::new(ErrorKind::NotFound, "no `.yaml` file in it");
+            return Err(Usage::Scenarios { path: path.clone(), error });
+        }
     }
     let (mut passed, mut failed) = (0, 0);
     let mut out = io::stdout().lock();
@@ -30,7 +33,7 @@ pub fn scenario(args: &args::Scenario) -> Result<ExitCode, Usage> {
         } else {
             failed += 1;
         }
-        if let Err(error) = out.write_all(lines.as_bytes()) {
+        if let Err(error) = out.write_all(safe(&lines).as_bytes()) {
             return gone(&error);
         }
     }
@@ -83,26 +86,29 @@ fn blessed(path: &Path, verdict: &Verdict) -> io::Result<Tried> {
     Ok(Tried { lines, ok: false })
 }
 
-/// A file, or the scenarios of a directory in the order of their names.
-fn scenarios(path: &Path, depth: u32) -> io::Result<Vec<PathBuf>> {
-    if !fs::metadata(path)?.is_dir() {
-        return Ok(vec![path.to_owned()]);
+/// A file, or the scenarios of a directory in the order of their names. Links may lead back: each directory counts once.
+fn scenarios(path: &Path, looked: &mut BTreeSet<PathBuf>, files: &mut Vec<PathBuf>) -> Result<(), Usage> {
+    let failed = |error| Usage::Scenarios { path: path.to_owned(), error };
+    if !fs::metadata(path).map_err(failed)?.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
     }
-    let mut entries = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    if !looked.insert(fs::canonicalize(path).map_err(failed)?) {
+        return Ok(());
+    }
+    let entries = fs::read_dir(path)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>());
+    let mut entries = entries.map_err(failed)?;
     entries.sort();
-    let mut files = Vec::new();
     for entry in entries {
         let is_yaml = entry.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-        if entry.is_dir() && depth < DEEPEST {
-            files.extend(scenarios(&entry, depth + 1)?);
+        if entry.is_dir() {
+            scenarios(&entry, looked, files)?;
         } else if is_yaml {
             files.push(entry);
         }
     }
-    if files.is_empty() && depth == 0 {
-        return Err(io::Error::new(ErrorKind::NotFound, "no `.yaml` file in it"));
-    }
-    Ok(files)
+    Ok(())
 }
 
 /// A reader that went away has read enough.
@@ -110,6 +116,6 @@ fn gone(error: &io::Error) -> Result<ExitCode, Usage> {
     if error.kind() == ErrorKind::BrokenPipe {
         return Ok(exit::COMPLETED);
     }
-    crate::program::console::tell(&format!("standard output: {error}"));
+    tell(&format!("standard output: {error}"));
     Ok(exit::ENDED_EARLY.into())
 }

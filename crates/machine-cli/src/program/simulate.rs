@@ -1,6 +1,5 @@
 //! `simulate`: the host in faulty worlds, from seeds. Of one seed everything that happened; of many what did not hold, how
 //! often each thing happened, and how long it took.
-use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::Instant;
@@ -8,7 +7,7 @@ use std::time::Instant;
 use machine_testkit::simulate::{Summary, many, run};
 
 use crate::program::args;
-use crate::program::console::tell;
+use crate::program::console::print;
 use crate::program::exit::{self, Usage};
 
 /// Runs seeds.
@@ -25,15 +24,8 @@ pub fn simulate(args: &args::Simulate) -> Result<ExitCode, Usage> {
         }
     };
     let told = report(&summary, &trace, began.elapsed().as_secs_f64());
-    Ok(match io::stdout().lock().write_all(told.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            tell(&format!("standard output: {error}"));
-            exit::ENDED_EARLY.into()
-        }
-        // A reader that went away has read enough.
-        _ if summary.violations.is_empty() => exit::COMPLETED,
-        _ => exit::ENDED_EARLY.into(),
-    })
+    let held = summary.violations.is_empty();
+    Ok(print(&told, if held { exit::COMPLETED } else { exit::ENDED_EARLY.into() }))
 }
 
 fn report(summary: &Summary, trace: &[String], seconds: f64) -> String {

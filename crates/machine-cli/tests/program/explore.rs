@@ -1,5 +1,5 @@
 //! `explore`: every way through a machine.
-use crate::running::program;
+use crate::running::{World, program};
 
 fn clean(args: &[&str]) {
     program(&[&["explore"], args].concat()).ended(0).says(", 0 violations");
@@ -44,4 +44,28 @@ fn what_is_explored_must_be_named() {
     program(&["explore", "call", "--frob"]).refuses("unexpected argument '--frob'");
     program(&["explore", "turn", "--calls", "many"]).refuses("invalid value 'many'");
     program(&["explore", "agent", "--jobs", "0"]).refuses("--jobs");
+}
+
+#[test]
+fn numbers_at_their_ends_are_explored_or_refused() {
+    let most = u32::MAX.to_string();
+    for what in ["call", "turn", "agent", "engine"] {
+        program(&["explore", what, "--calls", &most]).refuses("--calls");
+        program(&["explore", what, "--states", "0"]).refuses("--states");
+        let ran = program(&["explore", what, "--steps", &most, "--retries", &most, "--states", "20"]);
+        ran.ended(0).says("0 violations");
+    }
+    clean(&["call", "--jobs", &usize::MAX.to_string()]);
+}
+
+#[test]
+fn a_scenario_that_has_no_place_is_refused_before_the_exploration() {
+    let world = World::with(&[("file", "")]);
+    for (place, why) in [("", "directory"), ("nosuch/x.yaml", "No such file"), ("file/x.yaml", "directory")] {
+        let path = world.dir().join(place).display().to_string();
+        program(&["explore", "call", "--out", &path]).refuses(why);
+    }
+    let free = world.dir().join("free.yaml").display().to_string();
+    clean(&["call", "--out", &free]);
+    assert_eq!(world.files().len(), 1, "nothing was found, and nothing is written");
 }

@@ -118,6 +118,16 @@ fn the_history_is_listed_as_a_fork_counts_it() {
     assert!(lines[3].contains("3  tool") && lines[3].contains("two"), "{lines:?}");
 }
 
+#[test]
+fn text_and_calls_of_an_answer_are_told_apart() {
+    let world = World::new();
+    let model = world.script(&SAYS.replacen("- calls", "- text: I look.\n  calls", 1));
+    let journal = world.dir().join("../session.jsonl");
+    let path = journal.to_str().expect("UTF-8");
+    world.run(&["go", "--model", &model, "--approve", "all", "--journal", path]).ended(0);
+    replay(&journal, &["--history"]).ended(0).says("I look. shell {");
+}
+
 /// What only the store's log has is not in the file.
 #[test]
 fn a_session_of_a_store_that_did_not_end_in_order_is_told() {

@@ -1,5 +1,6 @@
 //! `scenario`: plays scenario files.
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use crate::running::{World, program};
 
@@ -91,4 +92,28 @@ fn nothing_to_play_is_bad_usage() {
     let missing = program(&["scenario", &world.dir().join("nosuch").display().to_string()]);
     assert_eq!(missing.ended(2).err.lines().count(), 1, "{}", missing.err);
     assert_eq!(program(&["scenario"]).ended(2).err.lines().count(), 1);
+}
+
+#[test]
+fn each_directory_is_looked_through_once_however_deep_and_wherever_links_lead() {
+    let deep = "in/".repeat(40) + "deep.yaml";
+    let world = World::with(&[("a.yaml", GOOD), (&deep, GOOD)]);
+    for link in ["up", "in/up", "in/top"] {
+        symlink(world.dir(), world.dir().join(link)).expect("a link");
+    }
+    let ran = program(&["scenario", &world.dir().display().to_string()]);
+    assert!(ran.ended(0).out.ends_with("\n2 passed, 0 failed\n"), "{}", ran.out);
+}
+
+#[test]
+fn a_file_without_an_end_is_too_large() {
+    let ran = program(&["scenario", "/dev/zero"]);
+    assert!(ran.ended(1).out.contains("/dev/zero: larger than "), "{}", ran.out);
+}
+
+#[test]
+fn nothing_in_a_scenario_steers_the_terminal() {
+    let world = World::with(&[("red.yaml", &GOOD.replace("text: hello", r#"text: "\e[31mhello""#))]);
+    let ran = program(&["scenario", &world.dir().display().to_string()]);
+    assert!(ran.ended(1).out.contains("[31mhello") && !ran.out.contains('\u{1b}'), "{}", ran.out);
 }

@@ -22,5 +22,6 @@ fn one_seed_tells_everything_that_happened() {
 fn what_makes_no_sense_is_refused() {
     program(&["simulate", "--seed", "x"]).refuses("--seed");
     program(&["simulate", "--jobs", "0"]).refuses("--jobs");
+    program(&["simulate", "--seeds", "0"]).refuses("--seeds");
     program(&["simulate", "--seed", "1", "--seeds", "2"]).refuses("--seeds");
 }

@@ -79,7 +79,9 @@ fn a_reader_that_goes_away_stops_nothing() {
     let dir = world.dir();
     let dir = dir.to_str().expect("UTF-8");
     let job = ["run", r#"replace "teh" with "the" in *.md"#, "--dir", dir, "--approve", "all"];
-    for args in [&job[..], &["run", "list", "--dir", dir, "--json"], &["chart", "call"], &["--help"]] {
+    let list = ["run", "list", "--dir", dir, "--json"];
+    let explore = ["explore", "engine", "--calls", "1"];
+    for args in [&job[..], &list, &["chart", "call"], &explore, &["simulate", "--seeds", "2"], &["--help"]] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let done = Command::new(env!("CARGO_BIN_EXE_agent-machine"))
@@ -108,4 +110,21 @@ fn it_needs_no_environment_and_no_room_for_its_output() {
     assert_eq!(done.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&done.stderr).lines().count(), 1, "{done:?}");
     assert_eq!(world.text("ü b/a.md"), "the\n");
+}
+
+#[test]
+fn what_is_only_printed_must_have_room() {
+    for args in
+        [&["chart", "call"][..], &["explore", "engine", "--calls", "1"], &["simulate", "--seeds", "2"]]
+    {
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        let done = Command::new(env!("CARGO_BIN_EXE_agent-machine"))
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(full)
+            .output()
+            .expect("the program runs");
+        assert_eq!(done.status.code(), Some(1), "{args:?}");
+        assert_eq!(String::from_utf8_lossy(&done.stderr).lines().count(), 1, "{done:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Reading a scenario file, and what is wrong with it: each mistake is named with its place.
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde_saphyr::{Location, Spanned, UserMessageFormatter};
@@ -55,11 +55,15 @@ impl Scenario {
     /// It is none.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let failed = |source| LoadError::Read { path: path.to_owned(), source };
-        let size = std::fs::metadata(path).map_err(failed)?.len();
-        if size > MAX_FILE as u64 {
+        let file = std::fs::File::open(path).map_err(failed)?;
+        let mut text = Vec::new();
+        // What has no size, such as a device, may have no end.
+        file.take(MAX_FILE as u64 + 1).read_to_end(&mut text).map_err(failed)?;
+        if text.len() > MAX_FILE {
             return Err(failed(io::Error::other(format!("larger than {MAX_FILE} bytes"))));
         }
-        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let text = String::from_utf8(text)
+            .map_err(|error| failed(io::Error::other(format!("not UTF-8: {}", error.utf8_error()))))?;
         Self::parse(path, &text)
     }
 

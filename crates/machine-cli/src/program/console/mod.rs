@@ -9,9 +9,9 @@ mod say;
 mod terminal;
 
 pub use json::Json;
-pub use out::{Flushed, tell};
+pub use out::{Flushed, print, tell};
 pub use plain::Plain;
-pub use say::{cut, one_line};
+pub use say::{cut, one_line, safe};
 pub use terminal::Terminal;
 
 use machine_adapter::view::View;

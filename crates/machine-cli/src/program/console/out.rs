@@ -3,9 +3,12 @@
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::AsFd;
+use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tokio::sync::oneshot;
+
+use crate::program::exit;
 
 /// The end of what was written: resolves when all of it is out, or nobody reads it any more.
 pub type Flushed = oneshot::Receiver<()>;
@@ -64,6 +67,19 @@ fn write_all(from: &Receiver<Vec<u8>>) -> io::Result<()> {
         out.flush()?;
     }
     Ok(())
+}
+
+/// Text on standard output. The exit code is that of what was done, unless it cannot be told. A reader that went away has
+/// read enough.
+pub fn print(text: &str, code: ExitCode) -> ExitCode {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            tell(&format!("standard output: {error}"));
+            exit::ENDED_EARLY.into()
+        }
+        Ok(()) | Err(_) => code,
+    }
 }
 
 /// A line on standard error. Nobody may be there to read it.

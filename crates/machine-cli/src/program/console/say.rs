@@ -168,7 +168,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Text as it may be shown: lines and tabs stay, what could steer a terminal goes.
-pub(super) fn safe(text: &str) -> String {
+pub fn safe(text: &str) -> String {
     text.chars().filter(|c| !steers(*c) || matches!(c, '\n' | '\t')).collect()
 }
 
