@@ -91,7 +91,7 @@ fn turn(args: &Explore) -> Result<ExitCode, Usage> {
         stray: args.stray,
         ..TurnSettings::default()
     };
-    let world = TurnWorld::new(settings).map_err(|error| Usage::Line(error.to_string()))?;
+    let world = TurnWorld::new(settings).map_err(Usage::Line)?;
     let start = world.clone();
     run(args, world, |broken, trace| lifted(broken, lifted::turn(&start, &trace)))
 }
@@ -111,7 +111,7 @@ fn agent(args: &Explore) -> Result<ExitCode, Usage> {
         stray: args.stray,
         ..AgentSettings::default()
     };
-    let world = AgentWorld::new(settings).map_err(|error| Usage::Line(error.to_string()))?;
+    let world = AgentWorld::new(settings).map_err(Usage::Line)?;
     let start = world.clone();
     run(args, world, |broken, trace| lifted(broken, lifted::agent(&start, &trace)))
 }
