@@ -41,13 +41,13 @@ pub trait World: Clone + Hash {
     fn reached(&self, _input: &Self::Move, _after: &Self) -> Option<Reached> {
         None
     }
+}
 
-    /// Everything that may come, in a fixed order.
-    fn choices(&self) -> Vec<Self::Move> {
-        let mut all = self.owed();
-        all.extend(self.volunteered());
-        all
-    }
+/// What looking at a rule gives: which was broken, and how, where one was.
+pub(crate) type Checked = Result<(), String>;
+
+pub(crate) fn broken(rule: &str, how: &str) -> Checked {
+    Err(format!("{rule}: {how}"))
 }
 
 /// How far an exploration goes.
@@ -273,18 +273,20 @@ where
 }
 
 fn look<W: World>(world: &W, seen: &Seen) -> Looked<W> {
-    let owed = world.owed();
-    let mut looked =
-        Looked { rests: owed.is_empty(), to: Vec::new(), reached: BTreeSet::new(), broken: None };
+    let choices = choices(world);
+    let mut looked = Looked {
+        rests: choices.iter().all(|(owed, _)| !owed),
+        to: Vec::new(),
+        reached: BTreeSet::new(),
+        broken: None,
+    };
     if looked.rests
         && let Err(what) = world.at_rest()
     {
         looked.broken = Some((None, what));
         return looked;
     }
-    let all = owed.into_iter().map(|input| (true, input));
-    let all = all.chain(world.volunteered().into_iter().map(|input| (false, input)));
-    for (choice, (owed, input)) in (0..).zip(all) {
+    for (choice, (owed, input)) in (0..).zip(choices) {
         let mut next = world.clone();
         if let Err(what) = applied(&mut next, &input) {
             looked.broken = Some((Some(choice), what));
@@ -296,6 +298,13 @@ fn look<W: World>(world: &W, seen: &Seen) -> Looked<W> {
         looked.to.push(Step { choice, owed, print, world });
     }
     looked
+}
+
+/// Everything that may come, in an order that a trace can count on; and whether it is owed.
+fn choices<W: World>(world: &W) -> Vec<(bool, W::Move)> {
+    let mut all: Vec<_> = world.owed().into_iter().map(|input| (true, input)).collect();
+    all.extend(world.volunteered().into_iter().map(|input| (false, input)));
+    all
 }
 
 /// One random way through a world: at each state one of the inputs that may come, by `pick`, up to `steps` inputs;
@@ -337,10 +346,10 @@ pub(crate) fn applied<W: World>(world: &mut W, input: &W::Move) -> Result<(), St
 }
 
 /// The inputs behind choices; the last one may be refused.
-fn retrace<W: World>(mut world: W, choices: &[u32]) -> Vec<W::Move> {
+fn retrace<W: World>(mut world: W, taken: &[u32]) -> Vec<W::Move> {
     let mut trace = Vec::new();
-    for choice in choices {
-        let Some(input) = world.choices().into_iter().nth(*choice as usize) else { break };
+    for choice in taken {
+        let Some((_, input)) = choices(&world).into_iter().nth(*choice as usize) else { break };
         // Every input but the last was applied before without an error.
         let _ = applied(&mut world, &input);
         trace.push(input);

@@ -13,6 +13,8 @@ use machine_core::input::{Command, Input};
 use machine_core::message::Origin;
 use machine_core::outcome::Outcome;
 
+use crate::explore::Checked;
+
 /// What was seen so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Monitor {
@@ -56,8 +58,6 @@ enum Pending {
     Accepted,
     Done,
 }
-
-type Checked = Result<(), String>;
 
 impl Monitor {
     /// A monitor that allows so many calls at once, and so many requests in all (P9).
