@@ -2,7 +2,7 @@
 use std::any::Any;
 use std::fmt;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -152,7 +152,8 @@ pub fn many(seeds: Range<u64>, jobs: usize) -> Summary {
     let mut all = Summary::default();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
-        for part in threads.into_iter().filter_map(|thread| thread.join().ok()) {
+        for thread in threads {
+            let part = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
             all.seeds += part.seeds;
             all.violations.extend(part.violations);
             all.tally.add(&part.tally);
