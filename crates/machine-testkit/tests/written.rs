@@ -1,5 +1,6 @@
 //! What the explorer finds can be played: a way through the world, written as a scenario file, brings the same durable
 //! events on the simulator.
+#![cfg(feature = "scenario")]
 use std::path::Path;
 use std::sync::Arc;
 
