@@ -71,8 +71,7 @@ pub fn run(seed: u64, traced: bool) -> Run {
     }));
     match ran {
         Ok(world) => {
-            let mut book = world.book();
-            let book = std::mem::replace(&mut *book, super::book::Book::new(false));
+            let book = std::mem::take(&mut *world.book());
             let violations = book.violations.into_iter().map(|what| Violation { seed, what }).collect();
             let (digest, trace) = (book.trace.digest(), book.trace.into_lines());
             Run { seed, digest, violations, tally: book.tally, trace }

@@ -8,7 +8,7 @@ use siphasher::sip::SipHasher13;
 const LINE: usize = 240;
 
 /// The trace of one run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Trace {
     /// Of fixed keys: the same in each process.
     digest: SipHasher13,
