@@ -52,6 +52,7 @@ proptest! {
                 }
             }
         }
+        run.finish(20_000).map_err(TestCaseError::fail)?;
     }
 }
 

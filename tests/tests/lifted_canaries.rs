@@ -1,7 +1,6 @@
 //! What is found in one machine is found again by the scenario that is written of it, and only there where it was planted.
 //! `cargo test -p machine-tests --features canary --test lifted_canaries`. The switch is one for the whole process, so it
 //! is all one test.
-use std::num::NonZero;
 use std::path::Path;
 
 use machine_core::canary::Canary;
@@ -14,9 +13,8 @@ use machine_testkit::scenario::lifted::{self, Lifted};
 use machine_testkit::scenario::written::{Unwritable, write};
 use machine_testkit::turn::{TurnSettings, TurnWorld};
 
-fn bounds() -> Bounds {
-    Bounds { states: 200_000, jobs: NonZero::<usize>::MIN }
-}
+/// More states than any world here has.
+const STATES: usize = 200_000;
 
 /// The scenario of the first rule that a call breaks; none: it breaks none.
 fn call() -> Option<Result<Lifted, Unwritable>> {
@@ -29,7 +27,7 @@ fn call() -> Option<Result<Lifted, Unwritable>> {
         ..CallSettings::default()
     };
     let world = CallWorld::new(settings).expect("a sound start");
-    let found = explore(world.clone(), bounds()).err()?;
+    let found = explore(world.clone(), Bounds::states(STATES)).err()?;
     Some(lifted::call(&world, &found.trace))
 }
 
@@ -45,21 +43,21 @@ fn turn() -> Option<Result<Lifted, Unwritable>> {
         ..TurnSettings::default()
     };
     let world = TurnWorld::new(settings).expect("a sound start");
-    let found = explore(world.clone(), bounds()).err()?;
+    let found = explore(world.clone(), Bounds::states(STATES)).err()?;
     Some(lifted::turn(&world, &found.trace))
 }
 
 fn agent() -> Option<Result<Lifted, Unwritable>> {
     let settings = AgentSettings { prompts: 2, steer: 1, abort: 1, maintain: 1, ..AgentSettings::default() };
     let world = AgentWorld::new(settings).expect("a sound start");
-    let found = explore(world.clone(), bounds()).err()?;
+    let found = explore(world.clone(), Bounds::states(STATES)).err()?;
     Some(lifted::agent(&world, &found.trace))
 }
 
 type Machine = fn() -> Option<Result<Lifted, Unwritable>>;
 
-/// What a machine breaks alone, and whether a whole run shows it. A late answer is not owed any more there, and what a
-/// failure costs or how often an empty response was asked for is looked at by nobody but the machine's own monitor.
+/// What a machine breaks alone, and whether a whole run shows it. A late answer is not owed any more there, and a
+/// scenario that expects nothing does not look at what a failure costs, or how often an empty response was asked for.
 #[rustfmt::skip] // one row per canary
 const PLANTED: &[(Canary, Machine, bool)] = &[
     (Canary::AbortSparesApprovals, call, true),

@@ -41,13 +41,13 @@ pub trait World: Clone + Hash {
     fn reached(&self, _input: &Self::Move, _after: &Self) -> Option<Reached> {
         None
     }
+}
 
-    /// Everything that may come, in a fixed order.
-    fn choices(&self) -> Vec<Self::Move> {
-        let mut all = self.owed();
-        all.extend(self.volunteered());
-        all
-    }
+/// What looking at a rule gives: which was broken, and how, where one was.
+pub(crate) type Checked = Result<(), String>;
+
+pub(crate) fn broken(rule: &str, how: &str) -> Checked {
+    Err(format!("{rule}: {how}"))
 }
 
 /// How far an exploration goes.
@@ -301,6 +301,13 @@ fn look<W: World>(world: &W, seen: &Seen) -> Looked<W> {
     looked
 }
 
+/// Everything that may come, in an order that a trace can count on; and whether it is owed.
+fn choices<W: World>(world: &W) -> Vec<(bool, W::Move)> {
+    let mut all: Vec<_> = world.owed().into_iter().map(|input| (true, input)).collect();
+    all.extend(world.volunteered().into_iter().map(|input| (false, input)));
+    all
+}
+
 /// One random way through a world: at each state one of the inputs that may come, by `pick`, up to `steps` inputs;
 /// then only owed ones, until it rests.
 ///
@@ -330,12 +337,11 @@ pub fn walk<W: World>(
 /// What may come, and whether it is owed. Where nothing is, it must be at rest.
 fn may_come<W: World>(world: &W) -> Result<Vec<(bool, W::Move)>, String> {
     caught(|| {
-        let owed = world.owed();
-        if owed.is_empty() {
+        let all = choices(world);
+        if !all.iter().any(|(owed, _)| *owed) {
             world.at_rest()?;
         }
-        let owed = owed.into_iter().map(|input| (true, input));
-        Ok(owed.chain(world.volunteered().into_iter().map(|input| (false, input))).collect())
+        Ok(all)
     })
 }
 
@@ -353,10 +359,10 @@ fn caught<T>(what: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
 }
 
 /// The inputs behind choices; the last one may be refused.
-fn retrace<W: World>(mut world: W, choices: &[u32]) -> Vec<W::Move> {
+fn retrace<W: World>(mut world: W, taken: &[u32]) -> Vec<W::Move> {
     let mut trace = Vec::new();
-    for choice in choices {
-        let Some(input) = world.choices().into_iter().nth(*choice as usize) else { break };
+    for choice in taken {
+        let Some((_, input)) = choices(&world).into_iter().nth(*choice as usize) else { break };
         // Every input but the last was applied before without an error.
         let _ = applied(&mut world, &input);
         trace.push(input);

@@ -8,6 +8,7 @@
 //! | [`words`] | entries, events and ends as short lines |
 //! | [`played`] | what came out of a run |
 //! | [`mod@judge`] | what was expected and did not come |
+//! | `differences` | what the two drivers do not play alike |
 //! | `reopened` | what must come back from the journals of a run |
 //! | [`report`], [`mod@bless`] | that, for people; writing what came in its place |
 //! | [`written`] | a run as a scenario file |
@@ -19,6 +20,8 @@ pub(crate) mod actor;
 pub mod bless;
 pub mod call;
 pub(crate) mod cast;
+#[cfg(feature = "tokio")]
+pub(crate) mod differences;
 pub mod expect;
 pub mod file;
 pub mod hook;
@@ -48,7 +51,6 @@ use crate::scenario::expect::Expect;
 use crate::scenario::file::{File, Role};
 use crate::scenario::judge::{Missed, judge};
 use crate::scenario::played::{Cue, Look, Played};
-use crate::scenario::verb::Place;
 use crate::sim::Phase;
 
 /// A scenario that was read and is sound.
@@ -161,7 +163,7 @@ impl Scenario {
             let missed = judge(self, &hosted);
             verdict.missed.extend(missed.into_iter().map(Missed::on_the_host));
             verdict.missed.extend(reopened::check(&hosted).into_iter().map(Missed::on_the_host));
-            verdict.missed.extend(judge::differences(&verdict.played, &hosted));
+            verdict.missed.extend(differences::differences(&verdict.played, &hosted));
         }
         Ok(verdict)
     }
@@ -206,16 +208,5 @@ impl Scenario {
             cues.extend(look(agent, &expect.value));
         }
         cues
-    }
-}
-
-impl Place {
-    /// Its name in a file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::Between => "between",
-            Self::Last => "last",
-        }
     }
 }

@@ -278,13 +278,12 @@ impl<H: Host> Sim<H> {
 
     /// The ends of turns so far.
     pub fn ends(&self) -> Vec<&TurnEnd> {
-        let ended = |stamped: &'_ Stamped| matches!(stamped.event, Event::TurnEnded(_));
-        let ends = self.events.iter().filter(|stamped| ended(stamped));
-        ends.filter_map(|stamped| match &stamped.event {
+        let events = self.events.iter().map(|stamped| &stamped.event);
+        let ends = events.filter_map(|event| match event {
             Event::TurnEnded(end) => Some(end),
             _ => None,
-        })
-        .collect()
+        });
+        ends.collect()
     }
 
     /// One input on its whole way (J02).

@@ -1,5 +1,6 @@
 //! What is found in one machine can be played by a whole engine: a way through its world, lifted, leads the machine through
 //! the same states there, and is written as a scenario that brings the same durable events.
+#![cfg(feature = "scenario")]
 use std::path::Path as FilePath;
 use std::sync::Arc;
 

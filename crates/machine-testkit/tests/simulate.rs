@@ -56,7 +56,7 @@ fn whatever_happens_the_rules_hold_and_everything_ends() {
     let told: Vec<_> =
         violations.iter().map(|violation| format!("SEED={} {violation}", violation.seed)).collect();
     assert!(told.is_empty(), "{}", told.join("\n"));
-    assert_eq!(seeds, SEEDS, "a thread was lost");
+    assert_eq!(seeds, SEEDS);
     let never: Vec<_> =
         simulate::faults().chain(HAPPENS.iter().copied()).filter(|name| tally.of(name) == 0).collect();
     assert!(never.is_empty(), "never in {SEEDS} seeds: {never:?}");

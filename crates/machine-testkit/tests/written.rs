@@ -1,5 +1,6 @@
 //! What the explorer finds can be played: a way through the world, written as a scenario file, brings the same durable
 //! events on the simulator.
+#![cfg(feature = "scenario")]
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use machine_core::config::{CallLimits, Questions};
 use machine_core::event::Event;
 use machine_core::input::Input;
 use machine_testkit::engine::{Allowed, EngineWorld, Menu};
-use machine_testkit::explore::walk;
+use machine_testkit::explore::{World, walk};
 use machine_testkit::scenario::Scenario;
 use machine_testkit::scenario::written::{Unwritable, write};
 use proptest::prelude::*;
@@ -53,6 +54,37 @@ fn played(text: &str) -> Vec<Event> {
     events.filter(Event::is_durable).collect()
 }
 
+/// Writes a way and plays it; where the two differ first. What the scenario answers after the way's end may follow.
+fn differs(world: &EngineWorld, moves: &[Vec<Input>], text: &str) -> Result<(), String> {
+    let (ran, came) = (told(world, moves), played(text));
+    let differs = ran.iter().zip(&came).position(|(ran, came)| ran != came);
+    let at = differs.unwrap_or(ran.len().min(came.len()));
+    match ran.len() <= came.len() && differs.is_none() {
+        true => Ok(()),
+        false => Err(format!("event {at}: ran {:#?}\ncame {:#?}\n{text}", ran.get(at), came.get(at))),
+    }
+}
+
+#[test]
+fn what_another_process_asks_again_is_answered_each_time() {
+    let may = Allowed { steer: 1, crash: 1, approve: true, ..Allowed::default() };
+    let ask =
+        Questions { screen: true, gate: false, stop: false, recover: false, finalize: false, timeout_ms: 0 };
+    let menu = Menu { calls: 2, steps: 1, failures: 0, may, conflict: false };
+    let mut world = EngineWorld::new(menu, ask, CallLimits::default()).expect("a sound start");
+    let mut moves = vec![world.start()];
+    // A prompt joins while one call runs and the other waits for an approval. It is admitted when the turn is over.
+    let way = "Admit pieces Finished Ready Ready Submit Recovered Granted Done Model Finished Admit";
+    for what in way.split(' ') {
+        let all = [world.owed(), world.volunteered()].concat();
+        let next = all.into_iter().find(|happens| format!("{happens:?}").contains(what)).expect(what);
+        world.apply(&next).expect("no violation");
+        moves.push(next.inputs);
+    }
+    let text = write("asked again", "", world.engine().config(), &moves).expect("it can be written");
+    assert_eq!(differs(&world, &moves, &text), Ok(()));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -71,9 +103,6 @@ proptest! {
         // The world lets timers fire in any order; a clock does not.
         prop_assume!(!matches!(text, Err(Unwritable::NoTimes)));
         let text = text.map_err(|error| TestCaseError::fail(error.to_string()))?;
-        let (ran, came) = (told(&world, &moves), played(&text));
-        let differs = ran.iter().zip(&came).position(|(ran, came)| ran != came);
-        let at = differs.unwrap_or(ran.len().min(came.len()));
-        prop_assert!(ran.len() <= came.len() && differs.is_none(), "event {at}: ran {:#?}\ncame {:#?}\n{text}", ran.get(at), came.get(at));
+        differs(&world, &moves, &text).map_err(TestCaseError::fail)?;
     }
 }

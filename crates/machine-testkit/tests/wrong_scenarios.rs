@@ -1,4 +1,5 @@
 //! A scenario that is written wrong says what and where.
+#![cfg(feature = "scenario")]
 use std::path::Path;
 
 use machine_testkit::scenario::Scenario;

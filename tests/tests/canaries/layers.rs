@@ -81,9 +81,7 @@ fn turn() -> Result<(), String> {
         TurnSettings { retries: 3, refusals: true, ..plain.clone() },
         TurnSettings { finishes: true, ..plain },
     ];
-    worlds
-        .into_iter()
-        .try_for_each(|settings| through(TurnWorld::new(settings).map_err(|error| error.to_string())?))
+    worlds.into_iter().try_for_each(|settings| through(TurnWorld::new(settings)?))
 }
 
 fn agent() -> Result<(), String> {
@@ -94,9 +92,7 @@ fn agent() -> Result<(), String> {
         AgentSettings { notify: 1, maintain: 1, ..plain },
         AgentSettings { detach: 1, ..plain },
     ];
-    worlds
-        .into_iter()
-        .try_for_each(|settings| through(AgentWorld::new(settings).map_err(|error| error.to_string())?))
+    worlds.into_iter().try_for_each(|settings| through(AgentWorld::new(settings)?))
 }
 
 /// Small worlds that have, together, what the canaries need.
@@ -130,11 +126,7 @@ fn long() -> Result<(), String> {
                 run.apply(&input).map_err(|what| format!("run {seed}: {what}"))?;
             }
         }
-        for _ in 0..5_000 {
-            let Some(input) = run.next_owed() else { return run.at_rest() };
-            run.apply(&input).map_err(|what| format!("run {seed}: {what}"))?;
-        }
-        Err(format!("run {seed} does not come to rest"))
+        run.finish(5_000).map_err(|what| format!("run {seed}: {what}"))
     })
 }
 

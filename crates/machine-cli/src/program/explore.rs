@@ -96,7 +96,7 @@ fn turn(args: &Explore) -> Result<ExitCode, Usage> {
         stray: args.stray,
         ..TurnSettings::default()
     };
-    let world = TurnWorld::new(settings).map_err(|error| Usage::Line(error.to_string()))?;
+    let world = TurnWorld::new(settings).map_err(Usage::Line)?;
     let start = world.clone();
     run(args, String::new(), world, |broken, trace| lifted(broken, lifted::turn(&start, &trace)))
 }
@@ -116,7 +116,7 @@ fn agent(args: &Explore) -> Result<ExitCode, Usage> {
         stray: args.stray,
         ..AgentSettings::default()
     };
-    let world = AgentWorld::new(settings).map_err(|error| Usage::Line(error.to_string()))?;
+    let world = AgentWorld::new(settings).map_err(Usage::Line)?;
     let start = world.clone();
     run(args, String::new(), world, |broken, trace| lifted(broken, lifted::agent(&start, &trace)))
 }

@@ -6,7 +6,7 @@ use machine_agent::{Agent, Event};
 use machine_core::ids::CallId;
 use machine_core::message::Origin;
 
-use super::monitor::{Checked, broken};
+use crate::explore::{Checked, broken};
 
 /// What is to be told of calls, and what was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

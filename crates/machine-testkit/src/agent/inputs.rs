@@ -8,7 +8,7 @@ use machine_core::ids::{InputId, TurnId};
 use machine_core::input::Lane;
 use machine_core::message::Content;
 
-use super::monitor::{Checked, broken};
+use crate::explore::{Checked, broken};
 
 /// Every input that was accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -13,11 +13,10 @@ use machine_core::message::Origin;
 use super::background::Background;
 use super::inputs::{Input, Inputs};
 use super::words::command;
+use crate::explore::{Checked, broken};
 
 mod follows;
 mod holds;
-
-pub(super) type Checked = Result<(), String>;
 
 /// What was seen of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -368,8 +367,4 @@ impl Monitor {
             }
         }
     }
-}
-
-pub(super) fn broken(rule: &str, how: &str) -> Checked {
-    Err(format!("{rule}: {how}"))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use machine_agent::inbox::Waiting;
 use machine_agent::{Agent, Ctx, Event, Signal, State, admit};
 use machine_core::ask::{By, Cause, Question, Subject};
-use machine_core::config::{AfterAbort, AfterFailure, Config, ConfigError, InboxLimits, Questions};
+use machine_core::config::{AfterAbort, AfterFailure, Config, InboxLimits, Questions};
 use machine_core::event::{EndReason, TurnError};
 use machine_core::ids::{CallId, InputId, TurnId};
 use machine_core::machine::{Kind, Machine, Path, Step};
@@ -122,14 +122,14 @@ impl AgentWorld {
     /// An agent that has done nothing yet.
     ///
     /// # Errors
-    /// The settings are no sound configuration.
-    pub fn new(settings: AgentSettings) -> Result<Self, ConfigError> {
+    /// Settings that are no sound configuration.
+    pub fn new(settings: AgentSettings) -> Result<Self, String> {
         let ask = Questions { screen: settings.screen, ..Questions::default() };
         let AgentSettings { after_failure, after_abort, screen_notes: screen_notifications, .. } = settings;
         let inbox =
             InboxLimits { after_failure, after_abort, screen_notifications, ..InboxLimits::default() };
         let config = Config { ask, inbox, ..Config::default() };
-        config.check()?;
+        config.check().map_err(|error| error.to_string())?;
         Ok(Self {
             machine: Machine::resume(Agent::new(1), State::Ready),
             asks: Outstanding::default(),

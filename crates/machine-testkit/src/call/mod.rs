@@ -5,5 +5,4 @@ mod monitor;
 mod words;
 mod world;
 
-pub(crate) use words::{OUTPUT_CHARS, PROGRESS_CHARS};
 pub use world::{CallSettings, CallWorld};

@@ -11,9 +11,8 @@ use machine_tool::{Call, Event, Signal, State};
 
 use super::due::Due;
 use super::words::{ACK, ARGS, FINAL, PIECE, PROGRESS_CHARS, says};
+use crate::explore::{Checked, broken};
 use crate::outstanding::Outstanding;
-
-type Checked = Result<(), String>;
 
 /// What was seen of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -345,8 +344,4 @@ impl Monitor {
             () => Ok(()),
         }
     }
-}
-
-fn broken(rule: &str, how: &str) -> Checked {
-    Err(format!("{rule}: {how}"))
 }

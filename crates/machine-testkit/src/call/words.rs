@@ -20,8 +20,8 @@ pub(super) const FINAL: &str = "final";
 pub(super) const ARGS: &str = "{\"final\":true}";
 /// A progress text longer than may be shown.
 pub(super) const PROGRESS: &str = "far too long";
-pub(crate) const PROGRESS_CHARS: usize = 4;
-pub(crate) const OUTPUT_CHARS: usize = 100;
+pub(super) const PROGRESS_CHARS: usize = 4;
+pub(super) const OUTPUT_CHARS: usize = 100;
 
 pub(super) fn content(text: &str) -> Content {
     Arc::from([Part::text(text)])

@@ -1,5 +1,6 @@
 //! What is around a call: the host, the batch, and whoever stops it.
 use machine_core::ask::{By, Cause, Subject, Timer};
+use machine_core::config::{CallLimits, Config, Questions, TurnLimits};
 use machine_core::ids::CallId;
 use machine_core::machine::{Kind, Machine, Path, Step};
 use machine_core::outcome::{ErrorCode, Outcome, Settlement, SkipCode, ToolResult};
@@ -94,6 +95,17 @@ impl CallWorld {
     /// What may come, and how often.
     pub fn settings(&self) -> &CallSettings {
         &self.settings
+    }
+
+    /// With what an engine runs the call as it runs here.
+    pub fn config(&self) -> Config {
+        let (output_chars, progress_chars) = (words::OUTPUT_CHARS, words::PROGRESS_CHARS);
+        Config {
+            ask: Questions { finalize: self.settings.finalize, ..Questions::default() },
+            calls: CallLimits { output_chars, progress_chars, ..CallLimits::default() },
+            turn: TurnLimits { stream_idle_ms: 0, ..TurnLimits::default() },
+            ..Config::default()
+        }
     }
 
     /// The answers to what is open. Of one that was taken back none is owed.

@@ -12,4 +12,4 @@ pub use journaled::Journaled;
 pub use menu::{Allowed, Menu, Policies};
 pub use monitor::Monitor;
 pub use watched::watch;
-pub use world::{EngineWorld, Happens, Plant, Reduce};
+pub use world::{EngineWorld, Happens, Reduce};

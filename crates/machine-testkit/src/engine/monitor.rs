@@ -13,6 +13,8 @@ use machine_core::input::{Command, Input};
 use machine_core::message::Origin;
 use machine_core::outcome::Outcome;
 
+use crate::explore::Checked;
+
 /// What was seen so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Monitor {
@@ -57,8 +59,6 @@ enum Pending {
     Done,
 }
 
-type Checked = Result<(), String>;
-
 impl Monitor {
     /// A monitor that allows so many calls at once, and so many requests in all (P9).
     pub fn new(max_parallel: usize, request_limit: usize) -> Self {
@@ -67,8 +67,7 @@ impl Monitor {
 
     /// A monitor of a session with this configuration, for which no number of requests is too many.
     pub fn of_session(config: &Config) -> Self {
-        let forgets = config.inbox.remembered_ids < InboxLimits::default().remembered_ids;
-        Self { forgets, ..Self::new(config.calls.max_parallel as usize, usize::MAX) }
+        Self { forgets: forgets(config), ..Self::new(config.calls.max_parallel as usize, usize::MAX) }
     }
 
     /// What is going to be handled, before it is: what it says about calls, and whether it stops the turn.
@@ -86,8 +85,18 @@ impl Monitor {
             (Input::Answer { .. } | Input::Lost { .. }, Some(Question::Execute { call, .. })) => {
                 self.ended(*call)
             }
-            (Input::Recovered { .. }, _) => engine.calls().for_each(|call| self.ended(call.data().id)),
+            (Input::Recovered { ran }, _) => {
+                engine.calls().for_each(|call| self.ended(call.data().id));
+                // What was asked and had not left did not run.
+                let open = engine.outstanding().filter_map(|open| match open.ask.question {
+                    Question::Execute { call, .. } => Some(call),
+                    _ => None,
+                });
+                open.filter(|call| !ran.contains(call))
+                    .for_each(|call| self.calls.entry(call).or_default().executed = false);
+            }
             (Input::Command(Command::Configure(config)), _) => {
+                self.forgets |= forgets(config);
                 self.max_parallel = self.max_parallel.max(config.calls.max_parallel as usize);
             }
             (Input::Command(Command::Abort(_) | Command::Close), _) => self.stopping = self.turn.is_some(),
@@ -258,6 +267,8 @@ impl Monitor {
                 Pending::Done
             }
             (Some(Pending::Done), Receipt::TurnEnded(..)) => Pending::Done,
+            // Its turn had taken the first that had this id.
+            (Some(Pending::Accepted), Receipt::TurnEnded(..)) if self.forgets => Pending::Accepted,
             (before, receipt) => return Err(format!("P5: input {input} has {receipt:?} after {before:?}")),
         };
         self.receipts.insert(input.clone(), next);
@@ -329,6 +340,11 @@ impl Monitor {
     fn seen(&mut self, call: CallId) -> Result<&mut Seen, String> {
         self.calls.get_mut(&call).ok_or(format!("E06: {call} was never announced"))
     }
+}
+
+/// Whether ids may be forgotten, and come again (A10).
+fn forgets(config: &Config) -> bool {
+    config.inbox.remembered_ids < InboxLimits::default().remembered_ids
 }
 
 /// A turn begins with at most one prompt: the one that it is told to open with (A05).

@@ -20,8 +20,8 @@ pub fn watch(records: &[Record]) -> Result<(), String> {
         let Record::In { n, at, input, .. } = record else { continue };
         out.clear();
         monitor.expect(&engine, input);
-        engine.feed(*at, input, &mut out).map_err(|error| format!("input {n}: {error}"))?;
-        monitor.observe(&engine, &out).map_err(|what| format!("input {n}, {}: {what}", input.kind()))?;
+        engine.feed(*at, input, &mut out).map_err(|error| format!("J01: input {n} is refused: {error}"))?;
+        monitor.observe(&engine, &out).map_err(|what| format!("{what} (input {n}, {})", input.kind()))?;
     }
     match engine.outstanding().find(|open| !open.withdrawn) {
         Some(_) => Ok(()),

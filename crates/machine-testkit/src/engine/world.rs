@@ -29,8 +29,6 @@ pub struct EngineWorld {
     monitor: Monitor,
     /// What may still happen.
     left: Menu,
-    /// Changes the engine after each input: a planted fault, to prove that it is found.
-    plant: Option<Plant>,
     reduce: Reduce,
 }
 
@@ -44,9 +42,6 @@ pub struct Reduce {
     /// overtakes another one that is alike, and batches may be larger.
     pub in_call_order: bool,
 }
-
-/// A fault that is put into an engine on purpose.
-pub type Plant = fn(Engine) -> Engine;
 
 /// One thing that happens: usually one input, delivered one after the other.
 #[derive(Clone, PartialEq, Eq)]
@@ -74,15 +69,10 @@ impl EngineWorld {
         let engine = Engine::new(1, Arc::new(config)).map_err(|error| error.to_string())?;
         let monitor = Monitor::new(max_parallel, most_requests(&menu));
         let prompts = menu.may.prompts;
-        let mut world = Self { engine, monitor, left: menu, plant: None, reduce: Reduce::default() };
+        let mut world = Self { engine, monitor, left: menu, reduce: Reduce::default() };
         world.start().iter().try_for_each(|input| world.deliver(input))?;
         world.left.may.prompts = prompts;
         Ok(world)
-    }
-
-    /// The same with a planted fault.
-    pub fn planted(self, plant: Plant) -> Self {
-        Self { plant: Some(plant), ..self }
     }
 
     /// The same, with that much left out.
@@ -221,9 +211,6 @@ impl EngineWorld {
         self.engine
             .feed(0, input, &mut out)
             .map_err(|error| format!("{} was offered and refused: {error}", input.kind()))?;
-        if let Some(plant) = self.plant {
-            self.engine = plant(self.engine.clone());
-        }
         if out.events.iter().any(|event| matches!(event, Event::Stray { .. })) {
             return Err(format!("E07: {input:?} was asked for and is stray"));
         }
@@ -269,7 +256,7 @@ impl World for EngineWorld {
 
 impl Hash for EngineWorld {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { engine, monitor, left, plant: _, reduce } = self;
+        let Self { engine, monitor, left, reduce } = self;
         match reduce.exact {
             true => engine.hash(state),
             false => engine.hash_unnumbered(state),

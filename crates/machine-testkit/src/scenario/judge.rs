@@ -1,6 +1,4 @@
 //! What was expected and did not come.
-use std::collections::BTreeMap;
-
 use machine_adapter::Request;
 use machine_adapter::view::View;
 use machine_core::event::Event;
@@ -41,7 +39,7 @@ impl Missed {
 }
 
 /// What was expected and did not come.
-pub fn judge(scenario: &Scenario, played: &Played) -> Vec<Missed> {
+pub(crate) fn judge(scenario: &Scenario, played: &Played) -> Vec<Missed> {
     let mut missed: Vec<_> = played.gaps.iter().map(|gap| Missed::bare("the script", gap)).collect();
     for told in &played.agents {
         if !told.unused.is_empty() {
@@ -133,33 +131,27 @@ impl Judge<'_> {
         for never in never {
             let came = told.lines_like(&never.value);
             if !came.is_empty() {
-                self.missed.push(Missed::new(
-                    "never",
-                    never.referenced,
-                    std::slice::from_ref(&never.value),
-                    &came,
-                ));
+                self.miss("never", never.referenced, std::slice::from_ref(&never.value), &came);
             }
         }
         for (pattern, count) in counts {
             let came = told.lines_like(pattern);
             if came.len() != count.value {
                 let expected = format!("{} times", count.value);
-                self.missed.push(Missed::new(
-                    format!("counts.{pattern}"),
-                    count.referenced,
-                    &[expected],
-                    &came,
-                ));
+                self.miss(format!("counts.{pattern}"), count.referenced, &[expected], &came);
             }
         }
         sent.iter().for_each(|sent| self.sent(sent));
         states.iter().for_each(|state| self.state(state));
     }
 
+    fn miss(&mut self, what: impl Into<String>, at: Location, expected: &[String], came: &[String]) {
+        self.missed.push(Missed::new(in_agent(&self.told.agent, &what.into()), at, expected, came));
+    }
+
     fn same(&mut self, what: impl Into<String>, at: Location, expected: &[String], came: &[String]) {
         if expected != came {
-            self.missed.push(Missed::new(in_agent(&self.told.agent, &what.into()), at, expected, came));
+            self.miss(what, at, expected, came);
         }
     }
 
@@ -178,7 +170,7 @@ impl Judge<'_> {
     fn prefixes(&mut self, what: impl Into<String>, at: Location, expected: &[String], came: &[String]) {
         let fits = expected.len() == came.len() && expected.iter().zip(came).all(|(e, c)| begins(c, e));
         if !fits {
-            self.missed.push(Missed::new(in_agent(&self.told.agent, &what.into()), at, expected, came));
+            self.miss(what, at, expected, came);
         }
     }
 
@@ -187,14 +179,14 @@ impl Judge<'_> {
         let fits = expected.value.len() == came.len()
             && expected.value.iter().zip(&came).all(|(e, c)| c.contains(&**e));
         if !fits {
-            self.missed.push(Missed::new("refused", expected.referenced, &expected.value, &came));
+            self.miss("refused", expected.referenced, &expected.value, &came);
         }
     }
 
     fn reads(&mut self, call: &str, texts: &Spanned<Vec<String>>) {
         let came = self.told.read(call).unwrap_or_else(|| "no result".into());
         if !texts.value.iter().all(|text| came.contains(&**text)) {
-            self.missed.push(Missed::new(format!("reads.{call}"), texts.referenced, &texts.value, &[came]));
+            self.miss(format!("reads.{call}"), texts.referenced, &texts.value, &[came]);
         }
     }
 
@@ -208,12 +200,7 @@ impl Judge<'_> {
                 None => {
                     let came =
                         lines[from..].iter().map(|(at, line)| format!("@{at} {line}")).collect::<Vec<_>>();
-                    return self.missed.push(Missed::new(
-                        "events",
-                        *referenced,
-                        std::slice::from_ref(value),
-                        &came,
-                    ));
+                    return self.miss("events", *referenced, std::slice::from_ref(value), &came);
                 }
             }
         }
@@ -223,7 +210,7 @@ impl Judge<'_> {
         let what = |key: &str| format!("sent {}: {key}", sent.n);
         let Some(request) = self.request(sent.n) else {
             let made = format!("{} requests", self.told.requests.len());
-            return self.missed.push(Missed::new(what("n"), *at, &[format!("request {}", sent.n)], &[made]));
+            return self.miss(what("n"), *at, &[format!("request {}", sent.n)], &[made]);
         };
         let lines: Vec<String> = request.history.iter().map(|entry| self.told.names.entry(entry)).collect();
         if let Some(expected) = &sent.history_ends {
@@ -239,18 +226,13 @@ impl Judge<'_> {
         }
         let settings = serde_json::to_string(&request.settings).unwrap_or_default();
         if !sent.settings.iter().all(|text| settings.contains(&**text)) {
-            self.missed.push(Missed::new(
-                what("settings"),
-                *at,
-                &sent.settings,
-                std::slice::from_ref(&settings),
-            ));
+            self.miss(what("settings"), *at, &sent.settings, std::slice::from_ref(&settings));
         }
         if let Some(other) = sent.same_as {
             let same = self.request(other).is_some_and(|other| alike(&other, &request));
             if !same {
                 let expected = format!("the same as request {other}");
-                self.missed.push(Missed::new(what("same_as"), *at, &[expected], &lines));
+                self.miss(what("same_as"), *at, &[expected], &lines);
             }
         }
     }
@@ -260,18 +242,15 @@ impl Judge<'_> {
     }
 
     fn state(&mut self, Spanned { value: state, referenced: at, .. }: &Spanned<StateAt>) {
+        let told = self.told;
         let what = |key: &str| format!("states at {} ({}): {key}", state.at, state.order.name());
-        let seen = self.told.looks.iter().find(|(look, _)| look.at == state.at && look.order == state.order);
+        let seen = told.looks.iter().find(|(look, _)| look.at == state.at && look.order == state.order);
         let Some((_, view)) = seen else {
-            return self.missed.push(Missed::new(what("agent"), *at, &["a look".into()], &["none".into()]));
+            return self.miss(what("agent"), *at, &["a look".into()], &["none".into()]);
         };
-        let view = view.clone();
         let mut look = |key: &str, expected: &str, came: String| {
-            let part = came == expected
-                || came.split('/').any(|name| name == expected)
-                || format!("/{came}/").contains(&format!("/{expected}/"));
-            if !part {
-                self.missed.push(Missed::new(what(key), *at, &[expected.to_owned()], &[came]));
+            if !format!("/{came}/").contains(&format!("/{expected}/")) {
+                self.miss(what(key), *at, &[expected.to_owned()], &[came]);
             }
         };
         if let Some(agent) = &state.agent {
@@ -281,7 +260,7 @@ impl Judge<'_> {
             look("turn", turn, view.turn.as_ref().map_or_else(|| "none".into(), |turn| turn.state.join("/")));
         }
         for (call, expected) in &state.calls {
-            look(&format!("calls.{call}"), expected, self.told.call_state(&view, call));
+            look(&format!("calls.{call}"), expected, told.call_state(view, call));
         }
         if let Some(open) = &state.open {
             let came: Vec<_> = view.waits.iter().map(|open| open.ask.question.kind().to_owned()).collect();
@@ -291,7 +270,7 @@ impl Judge<'_> {
 }
 
 impl Told {
-    fn history_lines(&self) -> Vec<String> {
+    pub(crate) fn history_lines(&self) -> Vec<String> {
         self.history.iter().map(|entry| self.names.entry(entry)).collect()
     }
 
@@ -344,7 +323,7 @@ impl Told {
     }
 
     /// Every event as a line, with its time.
-    pub fn event_lines(&self) -> Vec<(u64, String)> {
+    fn event_lines(&self) -> Vec<(u64, String)> {
         self.events.iter().map(|(at, event)| (*at, self.names.event(event))).collect()
     }
 
@@ -378,71 +357,4 @@ fn alike(one: &Request, other: &Request) -> bool {
         && one.tools == other.tools
         && one.system == other.system
         && one.settings == other.settings
-}
-
-/// Something of a run, as lines.
-type Lines = fn(&Told) -> Vec<String>;
-
-/// Where two runs differ: durable events with their times, requests, starts, states, what was refused and is open.
-pub fn differences(one: &Played, other: &Played) -> Vec<Missed> {
-    let mut missed = Vec::new();
-    let mut differ = |what: String, one: Vec<String>, other: Vec<String>| {
-        if one != other {
-            let at = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
-            let from = at.saturating_sub(2);
-            let tail = |lines: Vec<String>| lines.into_iter().skip(from).take(8).collect::<Vec<_>>();
-            let what = format!("{what}: the host differs from the simulator, from line {}", at + 1);
-            missed.push(Missed { what, line: 0, expected: tail(one), came: tail(other) });
-        }
-    };
-    let names = |played: &Played| played.agents.iter().map(|told| told.agent.clone()).collect::<Vec<_>>();
-    differ("agents".into(), names(one), names(other));
-    for (one, other) in one.agents.iter().zip(&other.agents) {
-        let both: [(&str, Lines); 8] = [
-            ("events", durable),
-            ("history", Told::history_lines),
-            ("what the model reads", texts),
-            ("requests", requests),
-            ("starts", |told| told.starts.clone()),
-            ("states", states),
-            ("refused", |told| told.refused.clone()),
-            ("open", |told| told.open.iter().map(|kind| (*kind).to_owned()).collect()),
-        ];
-        for (what, of) in both {
-            differ(in_agent(&one.agent, what), of(one), of(other));
-        }
-        if one.history != other.history {
-            differ(in_agent(&one.agent, "history"), vec!["a digest".into()], vec!["another digest".into()]);
-        }
-    }
-    missed
-}
-
-fn durable(told: &Told) -> Vec<String> {
-    let durable = told.events.iter().filter(|(_, event)| event.is_durable());
-    durable.map(|(at, event)| format!("@{at} {}", told.names.event(event))).collect()
-}
-
-fn texts(told: &Told) -> Vec<String> {
-    told.history.iter().map(|entry| entry.message.text()).collect()
-}
-
-fn requests(told: &Told) -> Vec<String> {
-    let request = |request: &Request| {
-        let tools: Vec<_> = request.tools.iter().map(|tool| &*tool.name).collect();
-        format!("{} {:?} {tools:?} {:?}", request.attempt, request.history.digest(), request.settings)
-    };
-    told.requests.iter().map(request).collect()
-}
-
-fn states(told: &Told) -> Vec<String> {
-    let state = |view: &View| {
-        let turn = view.turn.as_ref().map(|turn| turn.state.join("/"));
-        let calls: BTreeMap<_, _> = view.calls.iter().map(|call| (call.id, call.state.join("/"))).collect();
-        format!("{} {turn:?} {calls:?}", view.agent.join("/"))
-    };
-    told.looks
-        .iter()
-        .map(|(look, view)| format!("@{} {}: {}", look.at, look.order.name(), state(view)))
-        .collect()
 }

@@ -301,13 +301,8 @@ fn timeline(file: &File) -> Result<(), Mistake> {
                     format!("`{agent}` works in a call: it lives and dies with who made the call"),
                 ));
             }
-            if let Some(call) = call_of(verb)
-                && !labels.contains(&call.split('#').next().unwrap_or(call))
-            {
-                return Err((
-                    *at,
-                    format!("the call `{call}` is never made; the calls are: {}", labels.join(", ")),
-                ));
+            if let Some(call) = call_of(verb) {
+                is_made(call, *at, &labels)?;
             }
         }
     }

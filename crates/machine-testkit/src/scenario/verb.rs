@@ -228,6 +228,17 @@ pub struct Aborts {
     pub prompt: Option<Text>,
 }
 
+impl Place {
+    /// Its name in a file.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Between => "between",
+            Self::Last => "last",
+        }
+    }
+}
+
 impl FromText for Says {
     fn from_text(text: &str) -> Result<Self, String> {
         Ok(Self { id: text.into(), text: None, wake: true, meta: None })

@@ -106,7 +106,7 @@ impl Names {
 }
 
 /// How a call ended.
-pub fn outcome(outcome: &Outcome) -> String {
+pub(crate) fn outcome(outcome: &Outcome) -> String {
     let doubt = |may: bool| if may { "(may have run)" } else { "" };
     match outcome {
         Outcome::Ok => "ok".into(),
@@ -120,7 +120,7 @@ pub fn outcome(outcome: &Outcome) -> String {
 }
 
 /// What became of an input.
-pub fn receipt(receipt: &Receipt) -> String {
+pub(crate) fn receipt(receipt: &Receipt) -> String {
     match receipt {
         Receipt::Accepted => "accepted".into(),
         Receipt::Steered => "steered".into(),
@@ -149,17 +149,17 @@ fn attempt_end(end: &AttemptEnd) -> String {
 }
 
 /// A turn without its branch.
-pub fn turn(id: TurnId) -> String {
+pub(crate) fn turn(id: TurnId) -> String {
     id.turn.to_string()
 }
 
 /// A step without its branch.
-pub fn step(id: StepId) -> String {
+pub(crate) fn step(id: StepId) -> String {
     format!("{}.{}", id.turn, id.step)
 }
 
 /// An attempt without its branch.
-pub fn attempt(id: AttemptId) -> String {
+pub(crate) fn attempt(id: AttemptId) -> String {
     format!("{}.{}", step(id.step()), id.serial)
 }
 
@@ -177,7 +177,7 @@ fn snake(value: &impl Serialize) -> String {
 }
 
 /// Why this is no event's name; names all there are.
-pub fn unknown_event(name: &str) -> Option<String> {
+pub(crate) fn unknown_event(name: &str) -> Option<String> {
     let named = serde_json::json!({ "type": name });
     let error = serde_json::from_value::<Event>(named).err()?.to_string();
     error.starts_with("unknown variant").then(|| error.replace("unknown variant", "unknown event"))

@@ -52,7 +52,7 @@ pub fn write(title: &str, why: &str, config: &Config, moves: &[Vec<Input>]) -> R
     let run = Run::of(config, moves)?;
     let times = run.times(moves)?;
     let mut script = Script::default();
-    for asked in run.asked.values() {
+    for asked in run.in_order() {
         script.add(asked, &run, &times)?;
     }
     let Script { model, calls, hooks, mut timeline } = script;
@@ -98,8 +98,10 @@ struct File<'f> {
 /// The run as an engine saw it.
 pub(crate) struct Run {
     config: Config,
-    /// Everything that was asked, in order.
+    /// Everything that was asked.
     asked: BTreeMap<AskId, Asked>,
+    /// What a process took along that died, and the next one asked again.
+    asked_before: Vec<Asked>,
     /// What calls are called, in the order in which they were announced.
     labels: BTreeMap<CallId, String>,
     /// How many moves there are.
@@ -109,8 +111,8 @@ pub(crate) struct Run {
 impl Run {
     fn of(config: &Config, moves: &[Vec<Input>]) -> Result<Self, Unwritable> {
         let mut engine = Engine::new(BRANCH, Arc::new(config.clone()))?;
-        let (asked, labels) = (BTreeMap::new(), BTreeMap::new());
-        let mut run = Self { config: config.clone(), asked, labels, moves: moves.len() };
+        let (asked, asked_before, labels) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        let mut run = Self { config: config.clone(), asked, asked_before, labels, moves: moves.len() };
         let mut out = Out::default();
         for (at, inputs) in moves.iter().enumerate() {
             for input in inputs {
@@ -159,7 +161,16 @@ impl Run {
 
     fn note_ask(&mut self, at: usize, ask: &Ask) {
         let asked = Asked { ask: ask.clone(), at, came: Vec::new(), withdrawn: None, closed: None };
-        self.asked.entry(ask.id).or_insert(asked);
+        if let Some(before) = self.asked.insert(ask.id, asked) {
+            self.asked_before.push(Asked { closed: Some(at), ..before });
+        }
+    }
+
+    /// Everything that was asked, as often as it was, in the order in which it was.
+    fn in_order(&self) -> Vec<&Asked> {
+        let mut all: Vec<_> = self.asked.values().chain(&self.asked_before).collect();
+        all.sort_by_key(|asked| (asked.at, asked.ask.id));
+        all
     }
 
     /// When each move comes, in milliseconds.
@@ -175,7 +186,7 @@ impl Run {
             let ms = i64::from(!in_order);
             wanted.push(AtLeast { from, to: from + 1, ms });
         }
-        for asked in self.asked.values() {
+        for asked in self.in_order() {
             let Question::Timer { ms, .. } = asked.ask.question else { continue };
             let ms = i64::try_from(ms).unwrap_or(i64::MAX / 4);
             let from = asked.at;

@@ -13,6 +13,7 @@ use super::tally::Tally;
 use super::trace::Trace;
 
 /// The book of one run. The checks at the end hold it against the record.
+#[derive(Default)]
 pub(super) struct Book {
     pub(super) tally: Tally,
     pub(super) trace: Trace,
@@ -82,28 +83,7 @@ pub(super) struct Span {
 
 impl Book {
     pub(super) fn new(keep_lines: bool) -> Self {
-        Self {
-            tally: Tally::default(),
-            trace: Trace::new(keep_lines),
-            violations: Vec::new(),
-            places: 0,
-            jobs: Vec::new(),
-            spans: Vec::new(),
-            declared: BTreeMap::new(),
-            aborted: BTreeMap::new(),
-            parents: BTreeMap::new(),
-            requests: BTreeSet::new(),
-            requests_of_step: 0,
-            streaming: 0,
-            usage: BTreeMap::new(),
-            most_parallel: 0,
-            longest_grace: 0,
-            told: BTreeMap::new(),
-            acknowledged: BTreeSet::new(),
-            ends: Vec::new(),
-            outcomes: Vec::new(),
-            opened_at: 0,
-        }
+        Self { trace: Trace::new(keep_lines), ..Self::default() }
     }
 
     /// When the abort of this turn was answered.

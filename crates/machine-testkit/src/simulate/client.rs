@@ -12,7 +12,6 @@ use tokio::time::timeout;
 use super::book::Told;
 use super::fault::Fault;
 use super::fork;
-use super::hooks::SECRET;
 use super::job;
 use super::life::{Life, PATIENCE};
 use super::policies;
@@ -312,9 +311,4 @@ fn told(world: &World, target: &Option<Target>, aborted: Aborted) {
     let (turn, calls, opened_at) = (end.turn, aborted.calls, book.opened_at);
     book.outcomes.push(Told { turn, calls, opened_at });
     book.ends.push(end);
-}
-
-/// Whether a text has what the seal takes out.
-pub(super) fn is_secret(text: &str) -> bool {
-    text.contains(SECRET)
 }

@@ -9,6 +9,7 @@ use super::check;
 use super::life::{Life, PATIENCE};
 use super::policies;
 use super::world::World;
+use crate::engine::watch;
 
 /// Rounds in which everything must come to rest; in each all approvals are answered.
 const ROUNDS: u32 = 100;
@@ -97,6 +98,9 @@ async fn ends(mut life: Life) {
         Ok(records) => records,
         Err(error) => return life.world.violated(format!("J03: the journal cannot be read: {error}")),
     };
+    if let Err(wrong) = watch(&records) {
+        life.world.violated(wrong);
+    }
     any_prefix_opens(&life.world, &records);
 }
 

@@ -77,8 +77,7 @@ pub fn run(seed: u64, traced: bool) -> Run {
     }));
     match ran {
         Ok(world) => {
-            let mut book = world.book();
-            let book = std::mem::replace(&mut *book, super::book::Book::new(false));
+            let book = std::mem::take(&mut *world.book());
             let violations = book.violations.into_iter().map(|what| Violation { seed, what }).collect();
             let (digest, trace) = (book.trace.digest(), book.trace.into_lines());
             Run { seed, digest, violations, tally: book.tally, trace }
@@ -160,7 +159,8 @@ pub fn many(seeds: Range<u64>, jobs: usize) -> Summary {
         let spawned = (1..jobs.min(most)).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
         let threads: Vec<_> = spawned.collect();
         let own = work();
-        let others = threads.into_iter().filter_map(|thread| thread.join().ok());
+        let others =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         for part in others.chain([own]) {
             all.seeds += part.seeds;
             all.violations.extend(part.violations);

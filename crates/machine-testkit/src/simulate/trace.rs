@@ -2,19 +2,22 @@
 use std::fmt::Display;
 use std::hash::{Hash, Hasher};
 
+use siphasher::sip::SipHasher13;
+
 /// Longer lines are cut: a person reads them.
 const LINE: usize = 240;
 
 /// The trace of one run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Trace {
-    digest: Fnv,
+    /// Of fixed keys: the same in each process.
+    digest: SipHasher13,
     lines: Option<Vec<String>>,
 }
 
 impl Trace {
     pub(super) fn new(keep: bool) -> Self {
-        Self { digest: Fnv(0xcbf2_9ce4_8422_2325), lines: keep.then(Vec::new) }
+        Self { digest: SipHasher13::new(), lines: keep.then(Vec::new) }
     }
 
     /// Something happened, `ms` after the beginning.
@@ -43,21 +46,5 @@ struct Seconds(u64);
 impl Display for Seconds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(&format!("{}.{:03}", self.0 / 1_000, self.0 % 1_000))
-    }
-}
-
-/// FNV-1a: the same in each process, which the standard library's hasher does not promise.
-#[derive(Debug)]
-struct Fnv(u64);
-
-impl Hasher for Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }

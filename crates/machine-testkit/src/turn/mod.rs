@@ -5,4 +5,4 @@ mod step;
 mod words;
 mod world;
 
-pub use world::{NoTurn, TurnSettings, TurnWorld};
+pub use world::{TurnSettings, TurnWorld};

@@ -12,11 +12,10 @@ use machine_core::usage::UsageSum;
 use machine_turn::{Event, Signal};
 
 use super::step::Tried;
+use crate::explore::{Checked, broken};
 
 mod follows;
 mod holds;
-
-pub(super) type Checked = Result<(), String>;
 
 /// What was seen of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -358,8 +357,4 @@ fn goes_on(signal: &Signal) -> bool {
 /// Whether a failure may be repeated as it is (M04, M09).
 pub(super) fn is_repeatable(kind: Failure) -> bool {
     kind.is_retryable() || kind == Failure::Empty
-}
-
-pub(super) fn broken(rule: &str, how: &str) -> Checked {
-    Err(format!("{rule}: {how}"))
 }

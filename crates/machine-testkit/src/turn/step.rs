@@ -8,7 +8,8 @@ use machine_core::usage::Usage;
 use machine_turn::Event;
 use machine_turn::attempt::{Response, Streamed};
 
-use super::monitor::{Checked, broken, is_repeatable};
+use super::monitor::is_repeatable;
+use crate::explore::{Checked, broken};
 
 /// The attempts of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use machine_core::ask::{By, Cause, Question, Subject, Timer};
-use machine_core::config::{Config, ConfigError, Questions, Retry, TurnLimits};
+use machine_core::config::{Config, Questions, Retry, TurnLimits};
 use machine_core::event::TurnError;
 use machine_core::ids::{CallId, TurnId};
 use machine_core::machine::{Kind, Machine, Path, Step};
@@ -93,27 +93,16 @@ impl Hash for TurnWorld {
     }
 }
 
-/// Why a world could not begin.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoTurn {
-    /// The settings are no sound configuration.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// A rule is broken by the first step.
-    #[error("{0}")]
-    Broken(String),
-}
-
 impl TurnWorld {
     /// A turn that was just begun. An attempt is repeated once.
     ///
     /// # Errors
-    /// [`NoTurn`].
-    pub fn new(settings: TurnSettings) -> Result<Self, NoTurn> {
+    /// A rule that is broken by its first step, or settings that are no sound configuration.
+    pub fn new(settings: TurnSettings) -> Result<Self, String> {
         let (ask, turn) = (settings.ask, settings.limits);
         let retry = Retry { attempts: 2, ..Retry::default() };
         let config = Config { ask, turn, retry, ..Config::default() };
-        config.check()?;
+        config.check().map_err(|error| error.to_string())?;
         let mut signals = Vec::new();
         let mut ctx = Ctx { signals: &mut signals, config: &config, now: 0 };
         let machine = machine_turn::start(Turn::new(TURN, &config.request), &mut ctx);
@@ -130,7 +119,7 @@ impl TurnWorld {
             settings: Arc::new(settings),
         };
         // Its beginning is no event of the machine: the monitor is shown one that changes nothing.
-        world.take(&Event::BackoffOver, &signals).map_err(NoTurn::Broken)?;
+        world.take(&Event::BackoffOver, &signals)?;
         Ok(world)
     }
 

@@ -1,12 +1,9 @@
 //! The whole engine, every interleaving of small numbers. Each test prints what it explored; run with `--nocapture`
 //! to see the numbers.
-use machine_adapter::{Engine, Snapshot};
 use machine_core::ask::AtTurnEnd;
 use machine_core::config::{AfterAbort, CallLimits, Fatal, Questions};
 use machine_testkit::engine::{Allowed, EngineWorld, Menu, Policies};
-use machine_testkit::explore::{Explored, explore};
-
-use crate::ALL;
+use machine_testkit::explore::Explored;
 
 const NO_HOOKS: Questions =
     Questions { screen: false, gate: false, recover: false, finalize: false, stop: false, timeout_ms: 0 };
@@ -119,7 +116,7 @@ fn a_fatal_failure_stops_its_siblings() {
     let calls = CallLimits { max_parallel: 1, fatal: Fatal::Stop, ..CallLimits::default() };
     for ask in [NO_HOOKS, Questions { finalize: true, ..NO_HOOKS }] {
         let world = EngineWorld::new(menu(may.clone()), ask, calls.clone()).expect("a sound start");
-        explore(world, ALL).expect("no violation");
+        crate::clean("fatal", world);
     }
 }
 
@@ -130,32 +127,4 @@ fn what_waits_is_held_or_given_back() {
         let may = Allowed { abort: 1, steer: 1, notify: 1, policies, ..Allowed::default() };
         clean("abort", Menu { calls: 1, ..menu(may) }, Questions { screen: true, ..NO_HOOKS });
     }
-}
-
-/// The engine without the open ask of this kind: as if it had been forgotten.
-fn forget(engine: Engine, kind: &str) -> Engine {
-    let mut saved = serde_json::to_value(engine.snapshot()).expect("a snapshot is JSON");
-    let asks = saved["engine"]["asks"]["open"].as_object_mut().expect("the table of open asks");
-    asks.retain(|_, open| open["ask"]["ask"] != kind);
-    let saved: Snapshot = serde_json::from_value(saved).expect("still a snapshot");
-    Engine::restore(saved).expect("of this version")
-}
-
-#[test]
-fn a_planted_fault_is_found_with_a_shortest_trace() {
-    let lost_timer = |engine| forget(engine, "timer");
-    let found =
-        explore(world(menu(Allowed { abort: 1, ..Allowed::default() }), NO_HOOKS).planted(lost_timer), ALL);
-    let violation = found.expect_err("a cancelled call without its grace timer never ends");
-    println!("{violation}");
-    assert!(violation.what.starts_with("hang"), "{violation}");
-    // The response streams and finishes, the calls are prepared; one of them runs when the abort comes.
-    assert_eq!(violation.trace.len(), 4, "{violation}");
-
-    let lost_approval = |engine| forget(engine, "approve");
-    let found = explore(
-        world(menu(Allowed { approve: true, ..Allowed::default() }), NO_HOOKS).planted(lost_approval),
-        ALL,
-    );
-    assert!(found.expect_err("an approval nobody is asked for").what.starts_with("hang"));
 }

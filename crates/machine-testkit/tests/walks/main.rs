@@ -130,10 +130,7 @@ fn picks() -> impl Strategy<Value = Vec<prop::sample::Index>> {
     prop::collection::vec(any::<prop::sample::Index>(), 400)
 }
 
-fn take<W: World>(mut world: W, steps: usize, picks: &[prop::sample::Index]) -> Result<(), TestCaseError>
-where
-    W::Move: std::fmt::Debug,
-{
+fn take<W: World>(mut world: W, steps: usize, picks: &[prop::sample::Index]) -> Result<(), TestCaseError> {
     let mut next = picks.iter().cycle();
     let pick = |n: usize| next.next().expect("a cycle never ends").index(n);
     walk(&mut world, steps, pick).map(drop).map_err(|violation| TestCaseError::fail(violation.to_string()))

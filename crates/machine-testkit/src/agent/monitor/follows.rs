@@ -5,7 +5,8 @@ use machine_core::event::{DroppedBecause, EndReason, Event as Report, HeldBecaus
 use machine_core::ids::InputId;
 use machine_core::input::Lane;
 
-use super::{Checked, Monitor, Taken, broken};
+use super::{Monitor, Taken};
+use crate::explore::{Checked, broken};
 
 impl Monitor {
     /// What must come with an event.

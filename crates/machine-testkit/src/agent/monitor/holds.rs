@@ -8,9 +8,10 @@ use machine_core::ids::InputId;
 use machine_core::input::{Command, Note, Submit};
 use machine_core::machine::{Machine, Path};
 
+use crate::explore::{Checked, broken};
 use crate::outstanding::Outstanding;
 
-use super::{Checked, Monitor, broken};
+use super::Monitor;
 
 impl Monitor {
     /// What holds between any two events. `background`: whether a call works in the background.

@@ -42,7 +42,7 @@ pub(super) fn happens(engine: &Engine, settings: &Settings, n: u32, draw: &mut i
         25 => Command::Maintain,
         26 if settings.habits.configures => {
             let mut config = config(draw);
-            // The monitor knows one.
+            // The monitor allows the highest cap that there ever was: with one alone it looks closest.
             config.calls.max_parallel = settings.config.calls.max_parallel;
             Command::Configure(Arc::new(config))
         }

@@ -13,6 +13,8 @@ use machine_core::message::{Entry, Origin, Part};
 use machine_core::response::{Finish, ModelEvent};
 use machine_core::usage::{Usage, UsageSum};
 
+use crate::explore::Checked;
+
 /// How what is said about text that was cut ends; it does not count.
 const MARKER: &str = "hooks said too much in this turn.]";
 
@@ -43,8 +45,6 @@ pub(super) struct Limits {
     prompts: usize,
     next_step: usize,
 }
-
-type Checked = Result<(), String>;
 
 impl Limits {
     /// What is going to be handled: what it says about tokens.

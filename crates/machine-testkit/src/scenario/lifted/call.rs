@@ -3,14 +3,14 @@ use std::sync::Arc;
 
 use machine_adapter::trace::Who;
 use machine_core::ask::{Answer, Piece, Plan, Subject, Timer};
-use machine_core::config::{CallLimits, Config, Questions, TurnLimits};
+use machine_core::config::Config;
 use machine_core::ids::CallId;
 use machine_core::input::{Command, Input};
 use machine_core::outcome::ToolResult;
 use machine_core::response::{Finish, Finished, ModelEvent};
 use machine_tool::Event;
 
-use crate::call::{CallSettings, CallWorld, OUTPUT_CHARS, PROGRESS_CHARS};
+use crate::call::{CallSettings, CallWorld};
 use crate::happening::Happening;
 use crate::scenario::lifted::stage::{Stage, TURN};
 use crate::scenario::lifted::{Lifted, Lifter, Took, alone, lift, no_words};
@@ -22,19 +22,11 @@ use crate::scenario::written::Unwritable;
 /// No input of an engine brings this.
 pub fn call(world: &CallWorld, trace: &[Happening<Event>]) -> Result<Lifted, Unwritable> {
     let took = alone(world, trace, CallWorld::machine)?;
-    let config = config(world.settings());
+    let config = world.config();
     let lifted = |behind| lift(Call::begin(&config, world.settings(), behind)?, &took);
     // A call that is alone starts as soon as it may. One that waits, or is skipped, stands behind another one.
     let moves = lifted(false).or_else(|why| lifted(true).map_err(|_| why))?;
     Ok((config, moves))
-}
-
-fn config(settings: &CallSettings) -> Config {
-    let ask = Questions { finalize: settings.finalize, ..Questions::default() };
-    let (output_chars, progress_chars) = (OUTPUT_CHARS, PROGRESS_CHARS);
-    let calls = CallLimits { output_chars, progress_chars, ..CallLimits::default() };
-    let turn = TurnLimits { stream_idle_ms: 0, ..TurnLimits::default() };
-    Config { ask, calls, turn, ..Config::default() }
 }
 
 #[derive(Clone)]

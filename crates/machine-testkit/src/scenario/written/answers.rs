@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::scenario::written::{Run, Unwritable, bare, differs, text};
 
-/// One ask, and what became of it.
+/// One ask, and what became of it. What is asked again by another process counts anew.
 pub(crate) struct Asked {
     pub(crate) ask: Ask,
     /// The move that led to it.

@@ -9,7 +9,8 @@ use machine_turn::{Event, Signal};
 
 use super::super::step::Fate;
 
-use super::{Checked, Monitor, Over, broken, discards};
+use super::{Monitor, Over, discards};
+use crate::explore::{Checked, broken};
 
 impl Monitor {
     /// What must happen in the same step.

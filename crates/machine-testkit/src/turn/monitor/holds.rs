@@ -6,9 +6,10 @@ use machine_core::ids::{AttemptId, StepId, TurnId};
 use machine_core::machine::{Machine, Path};
 use machine_turn::{State, Turn};
 
+use crate::explore::{Checked, broken};
 use crate::outstanding::Outstanding;
 
-use super::{Checked, Monitor, broken};
+use super::Monitor;
 
 impl Monitor {
     /// What holds between any two events: each state waits for just its asks (X02, M07, M13).
