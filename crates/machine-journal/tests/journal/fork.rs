@@ -1,6 +1,8 @@
 //! A fork begins like its parent, and nothing crosses afterwards (J08).
-use machine_adapter::ForkError;
-use machine_core::input::Command;
+use machine_adapter::{Engine, ForkError, Out};
+use machine_core::event::{Event, HeadTold};
+use machine_core::ids::TurnId;
+use machine_core::input::{Command, Submit};
 use machine_core::message::Message;
 use machine_core::outcome::Outcome;
 use machine_journal::{begin, reopen, replay};
@@ -38,11 +40,33 @@ fn c_j08_a_fork_at_every_entry_is_sound_and_goes_on() {
         assert!(fork.engine.is_idle());
         assert_eq!(replay(fork.journal.records(), &mut |_, _| {}).unwrap().engine, fork.engine);
         assert_eq!(reopen(fork.journal.records()).unwrap().engine, fork.engine);
-        let new = fork.engine.history().iter().skip(kept).filter_map(|entry| entry.turn);
-        let branches: Vec<u32> = new.map(|turn| turn.branch).collect();
-        assert!(!branches.is_empty() && branches.iter().all(|branch| *branch == 8), "V02: {branches:?}");
+        let turns: Vec<_> = fork.engine.history().iter().map(|entry| entry.turn).collect();
+        let (past, new) = turns.split_at(kept);
+        let next = past.iter().flatten().last().map_or(1, |last| last.turn + 1);
+        let own = Some(TurnId { branch: 8, turn: next });
+        assert!(!new.is_empty() && new.iter().all(|turn| *turn == own), "V02, A21: {new:?} after {past:?}");
     }
     assert_eq!(parent.engine, before, "the parent is only read");
+}
+
+/// Its clock does not go back, and its first request tells what it is made with (T21).
+#[test]
+fn c_j08_a_fork_goes_on_in_time_and_tells_its_head() {
+    let parent = whole_session().engine;
+    let prompt = Command::Submit(Submit::text("fork", "x")).into();
+    let since = |engine: &Engine| engine.outstanding().map(|open| open.since).max();
+    for (at, told) in [(0, HeadTold::First), (parent.history().len(), HeadTold::Resumed)] {
+        let (mut fork, mut parent, mut out) = (parent.fork(8, at).unwrap(), parent.clone(), Out::default());
+        parent.feed(0, &prompt, &mut out).unwrap();
+        out.clear();
+        fork.feed(0, &prompt, &mut out).unwrap();
+        assert!(since(&fork) > Some(0) && since(&fork) == since(&parent), "at {at}");
+        let heads = out.events.iter().filter_map(|event| match event {
+            Event::AttemptStarted { with, .. } => with.as_ref().map(|head| head.why),
+            _ => None,
+        });
+        assert_eq!(heads.collect::<Vec<_>>(), [told], "at {at}");
+    }
 }
 
 #[test]
