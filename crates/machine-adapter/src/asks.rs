@@ -19,6 +19,9 @@ pub struct Asks {
     open: BTreeMap<AskId, Open>,
     #[serde(skip)]
     by_subject: BTreeMap<Subject, AskId>,
+    /// How many timers are open. Machines take timers back that they may never have set.
+    #[serde(skip)]
+    timers: u32,
 }
 
 /// One open ask (H07).
@@ -35,7 +38,7 @@ pub struct Open {
 impl Asks {
     /// No asks yet.
     pub fn new(branch: u32) -> Self {
-        Self { branch, last: 0, open: BTreeMap::new(), by_subject: BTreeMap::new() }
+        Self { branch, last: 0, open: BTreeMap::new(), by_subject: BTreeMap::new(), timers: 0 }
     }
 
     /// All of them, oldest first.
@@ -55,6 +58,9 @@ impl Asks {
 
     /// The open ask about this subject.
     pub fn about(&self, subject: &Subject) -> Option<AskId> {
+        if self.timers == 0 && matches!(subject, Subject::Timer(_)) {
+            return None;
+        }
         self.by_subject.get(subject).copied()
     }
 
@@ -70,6 +76,7 @@ impl Asks {
         self.last += 1;
         let id = AskId { branch: self.branch, serial: self.last };
         let subject = question.subject();
+        self.timers += u32::from(matches!(subject, Subject::Timer(_)));
         let ask = Ask { id, timeout_ms: timeout(&question, timeouts), question };
         self.open.insert(id, Open { ask: ask.clone(), since: now, withdrawn: false });
         let before = self.by_subject.insert(subject, id);
@@ -80,7 +87,9 @@ impl Asks {
     /// Forgets an ask: it is answered, or nobody waits for it.
     pub(crate) fn close(&mut self, ask: AskId) -> Option<Open> {
         let open = self.open.remove(&ask)?;
-        self.by_subject.remove(&open.ask.question.subject());
+        let subject = open.ask.question.subject();
+        self.timers -= u32::from(matches!(subject, Subject::Timer(_)));
+        self.by_subject.remove(&subject);
         Some(open)
     }
 
@@ -105,6 +114,7 @@ impl Asks {
 
     pub(crate) fn drain(&mut self) -> Vec<AskId> {
         self.by_subject.clear();
+        self.timers = 0;
         core::mem::take(&mut self.open).into_keys().collect()
     }
 }
@@ -119,8 +129,10 @@ struct Written {
 
 impl From<Written> for Asks {
     fn from(Written { branch, last, open }: Written) -> Self {
-        let by_subject = open.iter().map(|(id, open)| (open.ask.question.subject(), *id)).collect();
-        Self { branch, last, open, by_subject }
+        let by_subject: BTreeMap<_, _> =
+            open.iter().map(|(id, open)| (open.ask.question.subject(), *id)).collect();
+        let timers = by_subject.keys().map(|subject| u32::from(matches!(subject, Subject::Timer(_)))).sum();
+        Self { branch, last, open, by_subject, timers }
     }
 }
 

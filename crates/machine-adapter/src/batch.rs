@@ -3,10 +3,12 @@
 //! A call starts when every earlier call of its batch has been prepared, it conflicts with no running call and with
 //! no earlier call that is not over, no earlier call may still end the batch (T17), and a slot is free.
 //!
-//! Scheduling does not compare calls pair by pair; only `look_again` and `held_by_deaf` do. As in databases with locks at several levels, an access marks the node
-//! of its path and leaves an intention (`Below`) on every ancestor. A call waits at a node while a mode that clashes
-//! with its own is held there by an earlier call. What holds a mode only ever gets later, so each wait is woken
-//! once: a batch of n calls costs about n log n, whether they share one path or none.
+//! Scheduling does not compare calls pair by pair; only `look_again` and `held_by_deaf` do. As in databases with locks
+//! at several levels, an access marks the node of its path and leaves an intention (`Below`) on every ancestor. A call
+//! waits at a node while a mode that clashes with its own is held there by an earlier call. What holds a mode only ever
+//! gets later, so a mark that was clear once stays clear, and each wait is woken once: a batch of n calls costs about
+//! n log n, whether they share one path or none.
+use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -45,11 +47,9 @@ pub struct Batch {
 struct Entered {
     access: Access,
     /// Where it holds what.
-    holds: Marks,
-    /// What must not be held by an earlier call.
-    checks: Marks,
-    /// How many of them hold.
-    passed: usize,
+    marks: Vec<Mark>,
+    /// How many of them are clear: no earlier call holds there what clashes.
+    clear: usize,
     /// How far it is.
     at: At,
     /// It was declared again: a later call may run that is in its way.
@@ -61,8 +61,8 @@ struct Entered {
 enum At {
     /// It does not want to start yet: somebody must approve it.
     Idle,
-    /// It waits at its next check.
-    Waiting,
+    /// It waits at its first mark that is not clear, for the last earlier call that holds this there.
+    Waiting(Mode),
     /// Ready, or stalled.
     Clear,
     /// It started.
@@ -81,12 +81,19 @@ enum Mode {
     BelowWrite,
 }
 
-/// One path.
+/// A node and how it is held.
+type Mark = (Text, Mode);
+
+/// One path: which calls hold it how, and which wait for what.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Node {
-    held: BTreeMap<Mode, BTreeSet<CallId>>,
-    waiting: BTreeMap<Mode, BTreeSet<CallId>>,
+    held: BTreeSet<(Mode, CallId)>,
+    waiting: BTreeSet<(Mode, CallId)>,
 }
+
+/// No call comes before this one, and none after the other.
+const FIRST: CallId = CallId { branch: 0, turn: 0, step: 0, index: 0 };
+const LAST: CallId = CallId { branch: u32::MAX, turn: u32::MAX, step: u32::MAX, index: u32::MAX };
 
 impl Batch {
     /// A batch of `count` calls begins with this one.
@@ -171,7 +178,7 @@ impl Batch {
         }
         if let Some(entered) = self.entered.remove(&call) {
             self.stop_waiting(call, &entered);
-            self.give_back(call, entered.holds);
+            self.give_back(call, entered.marks);
         }
         self.look_again(rules);
     }
@@ -180,7 +187,7 @@ impl Batch {
     pub(crate) fn detach(&mut self, call: CallId, keep_access: bool, rules: &PathRules) {
         self.running.remove(&call);
         if !keep_access && let Some(entered) = self.entered.remove(&call) {
-            self.give_back(call, entered.holds);
+            self.give_back(call, entered.marks);
         }
         self.look_again(rules);
     }
@@ -204,7 +211,7 @@ impl Batch {
         let wants = entered.at != At::Idle;
         if let Some(entered) = self.entered.remove(&call) {
             self.stop_waiting(call, &entered);
-            self.give_back(call, entered.holds);
+            self.give_back(call, entered.marks);
         }
         self.ready.remove(&call);
         self.stalled.remove(&call);
@@ -232,7 +239,7 @@ impl Batch {
         }
         let full = self.running.len() >= max_parallel as usize;
         let wanting =
-            self.entered.iter().filter(|(_, entered)| matches!(entered.at, At::Waiting | At::Clear));
+            self.entered.iter().filter(|(_, entered)| matches!(entered.at, At::Waiting(_) | At::Clear));
         let blocked = |access: &Access| {
             let mut deaf = self.deaf.iter().filter_map(|call| self.entered.get(call));
             deaf.any(|other| conflict(access, &other.access, rules))
@@ -241,68 +248,74 @@ impl Batch {
         wanting.filter(|(_, entered)| full || blocked(&entered.access)).map(|(call, _)| *call).collect()
     }
 
+    /// A call takes its marks, and looks which are clear as it does: all earlier calls have theirs.
     fn enter(&mut self, call: CallId, access: Access, rules: &PathRules) {
-        let (holds, checks) = claims(&access, rules);
-        for (path, mode) in &holds {
+        let marks = marks(&access, rules);
+        let mut clear = 0;
+        for (at, (path, mode)) in marks.iter().enumerate() {
             let node = self.nodes.entry(path.clone()).or_default();
-            node.held.entry(*mode).or_default().insert(call);
+            if clear == at && node.in_the_way(*mode, call).is_none() {
+                clear += 1;
+            }
+            node.held.insert((*mode, call));
         }
-        let entered = Entered { access, holds, checks, passed: 0, at: At::Idle, redeclared: false };
+        let entered = Entered { access, marks, clear, at: At::Idle, redeclared: false };
         self.entered.insert(call, entered);
     }
 
-    /// Goes on with the checks of a call that wants to start, up to the first that does not hold.
+    /// Goes on with the marks of a call that wants to start, up to the first that is not clear.
     fn advance(&mut self, call: CallId) {
         let Some(entered) = self.entered.get_mut(&call) else { return };
-        while let Some((path, mode)) = entered.checks.get(entered.passed) {
+        while let Some((path, mode)) = entered.marks.get(entered.clear) {
             if let Some(node) = self.nodes.get_mut(path)
+                && let Some(other) = node.in_the_way(*mode, call)
                 && !Canary::ConflictsOverlap.is_planted()
-                && node.held.get(mode).and_then(BTreeSet::first).is_some_and(|first| *first < call)
             {
-                node.waiting.entry(*mode).or_default().insert(call);
-                entered.at = At::Waiting;
+                node.waiting.insert((other, call));
+                entered.at = At::Waiting(other);
                 return;
             }
-            entered.passed += 1;
+            entered.clear += 1;
         }
         entered.at = At::Clear;
         let set = if entered.redeclared { &mut self.stalled } else { &mut self.ready };
         set.insert(call);
     }
 
-    /// Later calls that want to start go through their checks again: a new declaration may be in their way.
+    /// Later calls that have not started look at their marks again: a new declaration may be in their way.
     fn restart_later(&mut self, call: CallId) {
-        let wants = |entered: &Entered| matches!(entered.at, At::Waiting | At::Clear);
-        let later = self.entered.range(call..).skip(1).filter(|(_, entered)| wants(entered));
+        let later = self.entered.range(call..).skip(1).filter(|(_, entered)| entered.at != At::Started);
         let later: Vec<CallId> = later.map(|(call, _)| *call).collect();
         for other in later {
             self.ready.remove(&other);
             self.stalled.remove(&other);
-            if let Some(mut entered) = self.entered.remove(&other) {
-                self.stop_waiting(other, &entered);
-                entered.passed = 0;
-                self.entered.insert(other, entered);
+            let Some(mut entered) = self.entered.remove(&other) else { continue };
+            self.stop_waiting(other, &entered);
+            let wants = entered.at != At::Idle;
+            entered.clear = 0;
+            self.entered.insert(other, entered);
+            if wants {
+                self.advance(other);
             }
-            self.advance(other);
         }
     }
 
     fn stop_waiting(&mut self, call: CallId, entered: &Entered) {
-        if let (At::Waiting, Some((path, mode))) = (entered.at, entered.checks.get(entered.passed))
+        if let (At::Waiting(mode), Some((path, _))) = (entered.at, entered.marks.get(entered.clear))
             && let Some(node) = self.nodes.get_mut(path)
         {
-            node.unwait(*mode, call);
+            node.waiting.remove(&(mode, call));
         }
     }
 
-    /// Gives accesses back and goes on with every call that waited for just them.
-    fn give_back(&mut self, call: CallId, holds: Marks) {
+    /// Gives marks back and goes on with every call that waited for just them.
+    fn give_back(&mut self, call: CallId, marks: Vec<Mark>) {
         let mut woken = Vec::new();
-        for (path, mode) in holds {
-            let Some(node) = self.nodes.get_mut(&path) else { continue };
-            node.give_back(mode, call, &mut woken);
-            if node.is_empty() {
-                self.nodes.remove(&path);
+        for (path, mode) in marks {
+            let Entry::Occupied(mut node) = self.nodes.entry(path) else { continue };
+            node.get_mut().give_back(mode, call, &mut woken);
+            if node.get().is_empty() {
+                node.remove();
             }
         }
         for other in woken {
@@ -325,32 +338,27 @@ impl Batch {
 }
 
 impl Node {
-    fn give_back(&mut self, mode: Mode, call: CallId, woken: &mut Vec<CallId>) {
-        let first = self.held.get_mut(&mode).and_then(|held| {
-            held.remove(&call);
-            held.first().copied()
-        });
-        if first.is_none() {
-            self.held.remove(&mode);
-        }
-        let Some(waiting) = self.waiting.get_mut(&mode) else { return };
-        while let Some(next) =
-            waiting.first().copied().filter(|next| first.is_none_or(|first| *next <= first))
-        {
-            waiting.remove(&next);
-            woken.push(next);
-        }
-        if waiting.is_empty() {
-            self.waiting.remove(&mode);
-        }
+    /// A mode that an earlier call holds here and that clashes with this one.
+    fn in_the_way(&self, mode: Mode, call: CallId) -> Option<Mode> {
+        mode.clashes().iter().copied().find(|other| self.first(*other).is_some_and(|first| first < call))
     }
 
-    fn unwait(&mut self, mode: Mode, call: CallId) {
-        if let Some(waiting) = self.waiting.get_mut(&mode) {
-            waiting.remove(&call);
-            if waiting.is_empty() {
-                self.waiting.remove(&mode);
-            }
+    /// The first call that holds it so.
+    fn first(&self, mode: Mode) -> Option<CallId> {
+        let (least, most) = ((mode, FIRST), (mode, LAST));
+        self.held.range(least..=most).next().map(|(_, call)| *call)
+    }
+
+    fn give_back(&mut self, mode: Mode, call: CallId, woken: &mut Vec<CallId>) {
+        self.held.remove(&(mode, call));
+        if self.waiting.is_empty() {
+            return;
+        }
+        // Whoever waits behind an earlier one still waits.
+        let woken_by = (mode, FIRST)..=(mode, self.first(mode).unwrap_or(LAST));
+        while let Some(next) = self.waiting.range(woken_by.clone()).next().copied() {
+            self.waiting.remove(&next);
+            woken.push(next.1);
         }
     }
 
@@ -359,30 +367,33 @@ impl Node {
     }
 }
 
-/// Modes at paths.
-type Marks = Vec<(Text, Mode)>;
-
-/// What an access holds, and what must not be held by an earlier call.
-fn claims(access: &Access, rules: &PathRules) -> (Marks, Marks) {
-    let (mut holds, mut checks) = (BTreeSet::new(), BTreeSet::new());
-    let mut touch = |path: &str, writes: bool, recursive: bool| {
-        let [node, tree, below] = [writer(writes), tree_of(writes), below_of(writes)];
-        let here = Text::from(path);
-        holds.insert((here.clone(), if recursive { tree } else { node }));
-        let clashing: &[Mode] = if writes { &[Mode::NodeRead, Mode::NodeWrite] } else { &[Mode::NodeWrite] };
-        let clashing_trees: &[Mode] =
-            if writes { &[Mode::TreeRead, Mode::TreeWrite] } else { &[Mode::TreeWrite] };
-        let clashing_below: &[Mode] =
-            if writes { &[Mode::BelowRead, Mode::BelowWrite] } else { &[Mode::BelowWrite] };
-        let inside = if recursive { clashing_below } else { &[] };
-        for mode in clashing.iter().chain(clashing_trees).chain(inside) {
-            checks.insert((here.clone(), *mode));
+impl Mode {
+    /// What an earlier call may not hold at the same node.
+    fn clashes(self) -> &'static [Self] {
+        use Mode::{BelowRead, BelowWrite, NodeRead, NodeWrite, TreeRead, TreeWrite};
+        match self {
+            NodeRead => &[NodeWrite, TreeWrite],
+            NodeWrite => &[NodeRead, NodeWrite, TreeRead, TreeWrite],
+            TreeRead => &[NodeWrite, TreeWrite, BelowWrite],
+            TreeWrite => &[NodeRead, NodeWrite, TreeRead, TreeWrite, BelowRead, BelowWrite],
+            BelowRead => &[TreeWrite],
+            BelowWrite => &[TreeRead, TreeWrite],
         }
+    }
+}
+
+/// What an access holds, each once.
+fn marks(access: &Access, rules: &PathRules) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    let mut touch = |path: &str, writes: bool, recursive: bool| {
+        let [node, tree, below] = match writes {
+            true => [Mode::NodeWrite, Mode::TreeWrite, Mode::BelowWrite],
+            false => [Mode::NodeRead, Mode::TreeRead, Mode::BelowRead],
+        };
+        marks.push((Text::from(path), if recursive { tree } else { node }));
         let mut rest = path;
         while let Some((ancestor, _)) = rest.rsplit_once('/') {
-            let above = Text::from(ancestor);
-            holds.insert((above.clone(), below));
-            checks.extend(clashing_trees.iter().map(|mode| (above.clone(), *mode)));
+            marks.push((Text::from(ancestor), below));
             rest = ancestor;
         }
     };
@@ -393,21 +404,13 @@ fn claims(access: &Access, rules: &PathRules) -> (Marks, Marks) {
             for path in paths.iter() {
                 touch(&normalise(&path.path, rules), path.mode.writes(), path.recursive);
             }
+            if paths.len() > 1 {
+                marks.sort_unstable();
+                marks.dedup();
+            }
         }
     }
-    (holds.into_iter().collect(), checks.into_iter().collect())
-}
-
-fn writer(writes: bool) -> Mode {
-    if writes { Mode::NodeWrite } else { Mode::NodeRead }
-}
-
-fn tree_of(writes: bool) -> Mode {
-    if writes { Mode::TreeWrite } else { Mode::TreeRead }
-}
-
-fn below_of(writes: bool) -> Mode {
-    if writes { Mode::BelowWrite } else { Mode::BelowRead }
+    marks
 }
 
 #[cfg(test)]

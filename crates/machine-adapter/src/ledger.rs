@@ -85,7 +85,7 @@ impl Ledger {
     ) -> (Arc<Entry>, Vec<Opening>) {
         let Response { blocks, skip } = response;
         let (mut parts, mut openings) = (Vec::with_capacity(blocks.len()), Vec::new());
-        let mut wires = history.wires().clone();
+        let mut wires = history.wires().minting();
         for block in blocks {
             match block {
                 Streamed::Part(part) => parts.push(part),

@@ -23,9 +23,9 @@ impl Digest {
 
     /// The digest of everything before, followed by `value`.
     pub fn then(self, value: &(impl Serialize + ?Sized)) -> Self {
-        let mut hasher = SipHasher13::new();
-        hasher.write(&self.0.to_le_bytes());
-        match postcard::serialize_with_flavor(value, Feed(hasher)) {
+        let mut feed = Feed { hasher: SipHasher13::new(), waiting: [0; WAITING], filled: 0 };
+        feed.write(&self.0.to_le_bytes());
+        match postcard::serialize_with_flavor(value, feed) {
             Ok(hash) => Self(hash),
             // The types that are digested are ours: no map of unknown length, no failing `Serialize`.
             Err(error) => unreachable!("J06: a value that cannot be encoded reached a digest: {error}"),
@@ -33,21 +33,51 @@ impl Digest {
     }
 }
 
-/// Encoded bytes go straight into the hasher; nothing is allocated.
-struct Feed(SipHasher13);
+/// Encoded bytes go to the hasher many at a time: it is slow with single ones. Nothing is allocated.
+struct Feed {
+    hasher: SipHasher13,
+    waiting: [u8; WAITING],
+    filled: usize,
+}
+
+const WAITING: usize = 128;
+
+impl Feed {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(room) = self.waiting.get_mut(self.filled..self.filled + bytes.len()) {
+            room.copy_from_slice(bytes);
+            self.filled += bytes.len();
+        } else {
+            self.flush();
+            self.hasher.write(bytes);
+        }
+    }
+
+    fn flush(&mut self) {
+        self.hasher.write(&self.waiting[..self.filled]);
+        self.filled = 0;
+    }
+}
 
 impl Flavor for Feed {
     type Output = u128;
+
+    #[inline]
     fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.0.write(&[byte]);
+        self.write(&[byte]);
         Ok(())
     }
+
+    #[inline]
     fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        self.0.write(bytes);
+        self.write(bytes);
         Ok(())
     }
-    fn finalize(self) -> postcard::Result<u128> {
-        Ok(self.0.finish128().as_u128())
+
+    fn finalize(mut self) -> postcard::Result<u128> {
+        self.flush();
+        Ok(self.hasher.finish128().as_u128())
     }
 }
 

@@ -5,7 +5,6 @@
 //! it never repairs.
 //!
 //! Architecture invariant: no code outside this file can make a history that fails [`History::audit`].
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -19,6 +18,7 @@ use crate::Text;
 use crate::digest::Digest;
 use crate::ids::{CallId, TurnId};
 use crate::message::{Body, Content, Entry, Message, Origin, ToolCall, ToolMessage};
+pub use crate::object::is_object;
 use crate::wires::Wires;
 
 /// The longest id or name that providers take.
@@ -130,9 +130,7 @@ impl History {
     /// Adds an entry, or refuses it and stays as it was.
     pub fn append(&mut self, entry: Arc<Entry>) -> Result<(), HistoryError> {
         let open = self.accept(&entry)?;
-        for call in entry.message.calls() {
-            self.wires.claim(&call.wire);
-        }
+        self.claim(&entry.message)?;
         self.open = open;
         self.digest = self.digest.then(&*entry);
         self.entries.push_back_mut(entry);
@@ -269,23 +267,40 @@ impl History {
         if !content.iter().any(|part| part.is_visible() || matches!(part.body, Body::Call(_))) {
             return Err(HistoryError::Empty { at, what: "assistant" });
         }
-        let (mut wires, mut ids) = (BTreeSet::new(), BTreeSet::new());
+        let mut calls = Vec::new();
         for part in content.iter() {
             if let Body::Call(call) = &part.body {
                 self.check_call(call).map_err(|what| illegal(at, call, what))?;
-                if !wires.insert(&call.wire) || !ids.insert(call.id) {
-                    return Err(illegal(at, call, "its id is used twice in this message"));
-                }
+                calls.push((call.id, call.wire.clone(), call.tool.clone()));
             }
         }
-        let calls: Arc<[_]> = content
-            .iter()
-            .filter_map(|part| match &part.body {
-                Body::Call(call) => Some((call.id, call.wire.clone(), call.tool.clone())),
-                _ => None,
-            })
-            .collect();
-        Ok((!calls.is_empty()).then_some(Open { calls, answered: 0 }))
+        Ok((!calls.is_empty()).then(|| Open { calls: calls.into(), answered: 0 }))
+    }
+
+    /// Takes the ids of a message's calls, or none of them if one stands there twice.
+    fn claim(&mut self, message: &Message) -> Result<(), HistoryError> {
+        let mut ids = Vec::new();
+        for call in message.calls() {
+            ids.push(call.id);
+            if !self.wires.claim(&call.wire) {
+                return Err(self.twice(call));
+            }
+        }
+        ids.sort_unstable();
+        let equal = ids.windows(2).find(|two| two[0] == two[1]).map(|two| two[0]);
+        match message.calls().find(|call| Some(call.id) == equal) {
+            Some(call) => Err(self.twice(call)),
+            None => Ok(()),
+        }
+    }
+
+    /// The ids are taken anew from what is committed: nothing of the refused message stays.
+    fn twice(&mut self, call: &ToolCall) -> HistoryError {
+        self.wires = Wires::default();
+        for committed in self.entries.iter().flat_map(|entry| entry.message.calls()) {
+            self.wires.claim(&committed.wire);
+        }
+        illegal(self.len(), call, "its id is used twice in this message")
     }
 
     fn check_call(&self, call: &ToolCall) -> Result<(), &'static str> {
@@ -324,11 +339,6 @@ pub fn legal(name: &str) -> String {
         .take(NAME_MAX)
         .map(|c| if u8::try_from(c).is_ok_and(is_legal_byte) { c } else { '_' })
         .collect()
-}
-
-/// Whether a text is one JSON object, as any reader takes it: with numbers and characters that exist (V09).
-pub fn is_object(json: &str) -> bool {
-    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(json).is_ok()
 }
 
 impl PartialEq for History {

@@ -4,6 +4,7 @@
 //! `branch` is new for each session, fork and import, and stands in every id: nothing of a parent fits its
 //! fork (V02).
 use alloc::string::String;
+use core::cmp::Ordering;
 use core::fmt;
 use core::str::FromStr;
 
@@ -29,20 +30,76 @@ fn number(text: &str) -> Option<u32> {
     if plain { text.parse().ok() } else { None }
 }
 
+/// Numbers joined by dots, on the stack: ids are spelled at every commit.
+struct Spelled {
+    bytes: [u8; Self::MOST],
+    from: usize,
+}
+
+impl Spelled {
+    /// Four numbers of ten digits, and the dots.
+    const MOST: usize = 43;
+
+    /// From the last digit to the first.
+    fn of(numbers: &[u32]) -> Self {
+        let mut spelled = Self { bytes: [0; Self::MOST], from: Self::MOST };
+        for (at, number) in numbers.iter().enumerate().rev() {
+            let mut rest = *number;
+            loop {
+                spelled.put(b"0123456789"[rest as usize % 10]);
+                rest /= 10;
+                if rest == 0 {
+                    break;
+                }
+            }
+            if at > 0 {
+                spelled.put(b'.');
+            }
+        }
+        spelled
+    }
+
+    fn put(&mut self, byte: u8) {
+        self.from -= 1;
+        self.bytes[self.from] = byte;
+    }
+
+    fn as_str(&self) -> &str {
+        // Digits and dots are ASCII.
+        core::str::from_utf8(&self.bytes[self.from..]).unwrap_or_default()
+    }
+}
+
 macro_rules! numbers {
     ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$field_doc:meta])* $field:ident),+ }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $name { $($(#[$field_doc])* pub $field: u32),+ }
+
+        impl $name {
+            /// All numbers in one, the first of them on top: four at most.
+            #[inline]
+            fn packed(self) -> u128 {
+                let mut packed = 0;
+                $(packed = packed << u32::BITS | u128::from(self.$field);)+
+                packed
+            }
+        }
+
+        // Ids are keys of every table: two are compared at once, not number by number.
+        impl Ord for $name {
+            #[inline]
+            fn cmp(&self, other: &Self) -> Ordering { self.packed().cmp(&other.packed()) }
+        }
+
+        impl PartialOrd for $name {
+            #[inline]
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> { Some(self.cmp(other)) }
+        }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let fields = [$(self.$field),+];
-                for (i, field) in fields.iter().enumerate() {
-                    if i > 0 { f.write_str(".")?; }
-                    write!(f, "{field}")?;
-                }
-                Ok(())
+                f.write_str(Spelled::of(&[$(self.$field),+]).as_str())
             }
         }
 
@@ -62,7 +119,9 @@ macro_rules! numbers {
         }
 
         impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> { to.collect_str(self) }
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(Spelled::of(&[$(self.$field),+]).as_str())
+            }
         }
 
         impl<'de> Deserialize<'de> for $name {

@@ -43,6 +43,7 @@ pub mod input;
 pub mod machine;
 pub mod message;
 pub mod nested;
+mod object;
 pub mod outcome;
 mod policy;
 mod receipt;

@@ -1,19 +1,35 @@
 //! Ids of calls on the wire: the provider's where it is legal and free, else one made from it by a fixed rule (V03).
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
+use core::hash::BuildHasherDefault;
 
-use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
+use rpds::{HashTrieSetSync, RedBlackTreeMapSync};
+use siphasher::sip::SipHasher13;
 
 use crate::Text;
-use crate::history::{NAME_MAX, legal};
+use crate::history::{NAME_MAX, is_legal, legal};
 use crate::ids::CallId;
 
-/// The wire ids in use. Cloning is O(1); minting and claiming cost a logarithm, however often an id comes again.
+/// A set whose order nobody sees. Its hash has no seed: the same ids cost the same everywhere.
+type Set = HashTrieSetSync<Text, BuildHasherDefault<SipHasher13>>;
+
+/// The wire ids in use. Cloning is O(1); minting and claiming cost next to nothing, however often an id comes again.
 #[derive(Clone, Debug, Default)]
 pub struct Wires {
-    used: RedBlackTreeSetSync<Text>,
+    used: Set,
     /// For each stem and number of digits: the first suffix that is free. A memo over `used`.
     free: RedBlackTreeMapSync<Text, u32>,
+}
+
+/// Gives the calls of one response their ids, each once. What is in use stays as it is until the response is committed.
+#[derive(Debug)]
+pub struct Minting<'w> {
+    wires: &'w Wires,
+    /// Those of this response.
+    fresh: Set,
+    /// What has moved on since, of the memo.
+    free: BTreeMap<String, u32>,
 }
 
 impl Wires {
@@ -22,37 +38,63 @@ impl Wires {
         self.used.contains(wire)
     }
 
-    /// Gives a call its id, and claims it: the provider's id, made legal, with the smallest free suffix (`__2`, `__3`, …)
-    /// if it is used; one made from our id if it is empty.
-    pub fn mint(&mut self, raw: &str, call: CallId) -> Text {
-        let base = match legal(raw) {
-            name if name.is_empty() => format!("call_{}_{}_{}", call.turn, call.step, call.index),
-            name => name,
+    /// For the calls of a response that is not committed yet.
+    pub fn minting(&self) -> Minting<'_> {
+        Minting { wires: self, fresh: Set::default(), free: BTreeMap::new() }
+    }
+
+    /// Marks an id as used: whether it was free.
+    pub(crate) fn claim(&mut self, wire: &Text) -> bool {
+        let before = self.used.size();
+        self.used.insert_mut(wire.clone());
+        if let Some((stem, count)) = split(wire) {
+            let key = key(stem, count);
+            let free = next_free(stem, count, self.first_free(&key, count), |wire| self.is_used(wire));
+            self.free.insert_mut(key.into(), free);
+        }
+        self.used.size() > before
+    }
+
+    fn first_free(&self, key: &str, count: usize) -> u32 {
+        self.free.get(key).copied().unwrap_or(first(count))
+    }
+}
+
+impl Minting<'_> {
+    /// Gives a call its id: the provider's id, made legal, with the smallest free suffix (`__2`, `__3`, …) if it is used;
+    /// one made from our id if it is empty.
+    pub fn mint(&mut self, raw: &Text, call: CallId) -> Text {
+        let base = match &**raw {
+            "" => format!("call_{}_{}_{}", call.turn, call.step, call.index).into(),
+            name if is_legal(name) => raw.clone(),
+            name => legal(name).into(),
         };
-        let wire = if self.is_used(&base) { self.suffixed(&base) } else { base };
-        let wire = Text::from(wire);
+        let wire = if self.is_used(&base) { self.suffixed(&base).into() } else { base };
         self.claim(&wire);
         wire
     }
 
-    /// Marks an id as used.
-    pub(crate) fn claim(&mut self, wire: &Text) {
-        self.used.insert_mut(wire.clone());
-        let Some((stem, suffix)) = split(wire) else { return };
-        let key = key(stem, digits(suffix));
-        let mut free = self.free.get(key.as_str()).copied().unwrap_or(first(digits(suffix)));
-        // It only ever moves on, so that all the steps together are as many as there are ids.
-        while digits(free) == digits(suffix) && self.is_used(&format!("{stem}__{free}")) {
-            free += 1;
-        }
-        self.free.insert_mut(key.into(), free);
+    fn is_used(&self, wire: &str) -> bool {
+        self.wires.is_used(wire) || self.fresh.contains(wire)
+    }
+
+    fn claim(&mut self, wire: &Text) {
+        self.fresh.insert_mut(wire.clone());
+        let Some((stem, count)) = split(wire) else { return };
+        let key = key(stem, count);
+        let free = next_free(stem, count, self.first_free(&key, count), |wire| self.is_used(wire));
+        self.free.insert(key, free);
+    }
+
+    fn first_free(&self, key: &str, count: usize) -> u32 {
+        self.free.get(key).copied().unwrap_or_else(|| self.wires.first_free(key, count))
     }
 
     fn suffixed(&self, base: &str) -> String {
         let mut count = 1;
         loop {
             let stem = &base[..base.len().min(NAME_MAX - 2 - count)];
-            let free = self.free.get(key(stem, count).as_str()).copied().unwrap_or(first(count));
+            let free = self.first_free(&key(stem, count), count);
             if digits(free) == count {
                 return format!("{stem}__{free}");
             }
@@ -61,17 +103,28 @@ impl Wires {
     }
 }
 
+/// The first suffix from `free` on that is not used; one digit longer if there is none. It only ever moves on, so that
+/// all the steps together are as many as there are ids.
+fn next_free(stem: &str, count: usize, mut free: u32, is_used: impl Fn(&str) -> bool) -> u32 {
+    while digits(free) == count && is_used(&format!("{stem}__{free}")) {
+        free += 1;
+    }
+    free
+}
+
 /// The memo's key: what a suffix of so many digits is put on. A long id loses its end to make room for more digits.
 fn key(stem: &str, count: usize) -> String {
     format!("{stem}__{count}")
 }
 
-/// Stem and suffix of an id that has a suffix in its one spelling.
-fn split(wire: &str) -> Option<(&str, u32)> {
-    let (stem, text) = wire.rsplit_once("__")?;
+/// The stem of an id that has a suffix in its one spelling, and how many digits that has.
+fn split(wire: &str) -> Option<(&str, usize)> {
+    let digits_at_end = wire.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (stem, text) = wire.split_at(wire.len() - digits_at_end);
+    let stem = stem.strip_suffix("__")?;
     let suffix: u32 = text.parse().ok()?;
     let plain = suffix >= 2 && text.len() == digits(suffix) && suffix < u32::MAX;
-    plain.then_some((stem, suffix))
+    plain.then_some((stem, text.len()))
 }
 
 fn digits(suffix: u32) -> usize {

@@ -207,7 +207,7 @@ fn c_v03_a_fold_releases_the_ids_it_folds() {
         calls([call(call_id(1), "b")]),
         result(call_id(1), "b"),
     ]);
-    let wire = |history: &History, raw| history.wires().clone().mint(raw, call_id(9));
+    let wire = |history: &History, raw: &str| history.wires().minting().mint(&raw.into(), call_id(9));
     assert_eq!((&*wire(&history, "a"), &*wire(&history, "b")), ("a__2", "b__2"));
     history.edit(&Edit::Fold { up_to: 3, into: vec![user("summary")] }).unwrap();
     assert_eq!((&*wire(&history, "a"), &*wire(&history, "b")), ("a", "b__2"));

@@ -14,13 +14,13 @@ use std::sync::Arc;
 
 /// A response's calls get their wire ids; they are committed with their results, unless discarded.
 fn respond(history: &mut History, step: u32, raws: &[String], keep: bool) -> Vec<String> {
-    let mut minted = history.wires().clone();
+    let mut minted = history.wires().minting();
     let calls: Vec<_> = raws
         .iter()
         .zip(0..)
         .map(|(raw, index)| {
             let id = TURN.step(step).call(index);
-            let wire = minted.mint(raw, id);
+            let wire = minted.mint(&raw.as_str().into(), id);
             let kept = RawCall { id: raw.as_str().into(), tool: "t".into(), args: "{}".into() };
             let mut call = call(id, &wire);
             call.raw = (**raw != *wire).then(|| Arc::new(kept));
@@ -166,9 +166,10 @@ fn c_v03_a_suffix_with_a_leading_zero_takes_no_other() {
 
 /// What giving `n` calls their ids costs, in allocations, in one response.
 fn one_response(n: u32, raw: &str) -> u64 {
-    let mut minted = History::new().wires().clone();
-    let call = |index| TURN.step(1).call(index);
-    measure(|| (0..n).for_each(|i| drop(minted.mint(raw, call(i))))).count_total
+    let history = History::new();
+    let mut minted = history.wires().minting();
+    let (call, raw) = (|index| TURN.step(1).call(index), raw.into());
+    measure(|| (0..n).for_each(|i| drop(minted.mint(&raw, call(i))))).count_total
 }
 
 /// And in `n` steps, each with one call of the same id.
