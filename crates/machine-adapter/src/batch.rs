@@ -8,6 +8,8 @@
 //! waits at a node while a mode that clashes with its own is held there by an earlier call. What holds a mode only ever
 //! gets later, so a mark that was clear once stays clear, and each wait is woken once: a batch of n calls costs about
 //! n log n, whether they share one path or none.
+mod earlier;
+
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -44,6 +46,7 @@ pub struct Batch {
 
 /// A call that takes part in scheduling.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "earlier::WrittenEntered")]
 struct Entered {
     access: Access,
     /// Where it holds what.
@@ -86,6 +89,7 @@ type Mark = (Text, Mode);
 
 /// One path: which calls hold it how, and which wait for what.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "earlier::WrittenNode")]
 struct Node {
     held: BTreeSet<(Mode, CallId)>,
     waiting: BTreeSet<(Mode, CallId)>,

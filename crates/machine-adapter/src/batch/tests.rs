@@ -1,5 +1,6 @@
 //! The batch against the pairwise definition of B02 and B04, over random schedules.
 mod cost;
+mod earlier;
 mod world;
 
 use alloc::vec;
