@@ -3,16 +3,27 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`compare`] | `compare`: our engine beside other loops |
+//! | [`scale`] | `scale`: costs by history, batch and stream |
+//! | [`memory`] | `memory`: what an agent takes while it lives |
 //! | [`journal`] | `journal`: replay, opening, appending |
+//! | [`play`] | `play`: one piece of work, for a profiler |
+//! | [`loops`] | the loops that are compared, and the work they do |
 //! | [`peak`] | how much memory a piece of work takes, in a process of its own |
 //! | [`script`] | sessions that are made up |
-//! | [`rounds`], [`table`], [`disk`] | interleaved rounds and their medians; how they are printed; what disk it is |
+//! | [`clock`], [`rounds`], [`table`], [`disk`] | processor time; interleaved rounds and their medians; how they are printed; what disk it is |
 #![forbid(unsafe_code)]
 
+mod clock;
+mod compare;
 mod disk;
 mod journal;
+mod loops;
+mod memory;
 mod peak;
+mod play;
 mod rounds;
+mod scale;
 mod script;
 mod table;
 
@@ -32,8 +43,16 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    /// Our engine beside other loops, on the same work
+    Compare(compare::Args),
     /// Replay, opening and appending of journals
     Journal(journal::Args),
+    /// How our costs grow: with history, with a batch, with the pieces of a stream
+    Scale(scale::Args),
+    /// What an agent takes while it lives
+    Memory(memory::Args),
+    /// Our engine at one piece of work, for a profiler
+    Play(play::Args),
     /// One piece of work, for the memory that it takes
     #[command(hide = true)]
     Peak(peak::Args),
@@ -41,7 +60,11 @@ enum What {
 
 fn main() -> ExitCode {
     let done = match Args::parse().what {
+        What::Compare(args) => compare::run(&args),
         What::Journal(args) => journal::run(&args),
+        What::Scale(args) => scale::run(&args),
+        What::Memory(args) => memory::run(&args),
+        What::Play(args) => play::run(&args),
         What::Peak(args) => peak::run(&args),
     };
     match done {
