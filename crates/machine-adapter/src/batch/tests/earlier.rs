@@ -1,6 +1,4 @@
 //! A batch that an earlier version wrote goes on as one that is written today.
-extern crate std;
-
 use super::*;
 
 /// As it stood in a snapshot: one call writes a file, another waits for that, a third is not asked for yet.
