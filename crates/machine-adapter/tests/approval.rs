@@ -229,3 +229,19 @@ fn c_c04_nobody_can_ask() {
     assert_eq!(rest(&mut world), "go | [a] | a error(hookfailed) | ok");
     assert_eq!((ran(&world).as_str(), count(&world, |e| matches!(e, Event::HookFailed { .. }))), ("", 1));
 }
+
+/// Whoever goes on elsewhere is asked what a person may still answer; nothing is denied for them (J07).
+#[test]
+fn c_j07_an_approval_that_nobody_waits_for_any_more_is_asked_again() {
+    let script = model([calls(&["pay"]), text("ok")]).tool("pay", tool("paid"));
+    let mut world = go(with(|_| {}), script);
+    world.run_until(10).unwrap();
+    let ask = asked(&world, "Approve")[0].1.id;
+    world.arrange(10, Input::Lost { ask });
+    world.run_until(11).unwrap();
+    let again: Vec<_> = asked(&world, "Approve").iter().map(|(_, ask)| ask.id).collect();
+    assert_eq!(again, [ask, ask], "under its id");
+    let granted = approve(&world, 1, Approval::Granted);
+    world.arrange(20, granted);
+    assert_eq!(rest(&mut world), "go | [pay] | pay ok | ok");
+}

@@ -141,6 +141,7 @@ impl Monitor {
                 return Err(format!("J02: an act left as a question: {order:?}"));
             }
         }
+        leaves_open(engine, out)?;
         match self.folded == *engine.history() {
             true => Ok(()),
             false => Err("P10: the durable events do not fold to history".into()),
@@ -345,6 +346,25 @@ impl Monitor {
 /// Whether ids may be forgotten, and come again (A10).
 fn forgets(config: &Config) -> bool {
     config.inbox.remembered_ids < InboxLimits::default().remembered_ids
+}
+
+/// What is asked is open, unless it is taken back in the same breath: else its answer would fit nothing. An act that is
+/// taken back then does not leave at all (E07, J02).
+fn leaves_open(engine: &Engine, out: &Out) -> Checked {
+    let is_open = |ask: &Ask| engine.ask(ask.id).is_some_and(|open| !open.withdrawn);
+    let questions = out.now.iter().filter_map(|order| match order {
+        Order::Ask(ask) => Some(ask),
+        Order::Withdraw(_) => None,
+    });
+    let is_taken_back = |ask: &Ask| {
+        let mut all = out.now.iter();
+        all.any(|order| matches!(order, Order::Withdraw(withdrawal) if withdrawal.ask == ask.id))
+    };
+    let lost = out.acts.iter().find(|act| !is_open(act));
+    match lost.or_else(|| questions.into_iter().find(|ask| !is_open(ask) && !is_taken_back(ask))) {
+        Some(ask) => Err(format!("E07: ask {} left and is not open: {:?}", ask.id, ask.question)),
+        None => Ok(()),
+    }
 }
 
 /// A turn begins with at most one prompt: the one that it is told to open with (A05).
