@@ -19,9 +19,6 @@ pub struct Asks {
     open: BTreeMap<AskId, Open>,
     #[serde(skip)]
     by_subject: BTreeMap<Subject, AskId>,
-    /// How many timers are open. Machines take timers back that they may never have set.
-    #[serde(skip)]
-    timers: u32,
 }
 
 /// One open ask (H07).
@@ -38,7 +35,7 @@ pub struct Open {
 impl Asks {
     /// No asks yet.
     pub fn new(branch: u32) -> Self {
-        Self { branch, last: 0, open: BTreeMap::new(), by_subject: BTreeMap::new(), timers: 0 }
+        Self { branch, last: 0, open: BTreeMap::new(), by_subject: BTreeMap::new() }
     }
 
     /// All of them, oldest first.
@@ -58,7 +55,9 @@ impl Asks {
 
     /// The open ask about this subject.
     pub fn about(&self, subject: &Subject) -> Option<AskId> {
-        if self.timers == 0 && matches!(subject, Subject::Timer(_)) {
+        // Machines take timers back that they may never have set. Timers come last, so that one look tells if there is any.
+        let last = self.by_subject.last_key_value();
+        if matches!(subject, Subject::Timer(_)) && !matches!(last, Some((Subject::Timer(_), _))) {
             return None;
         }
         self.by_subject.get(subject).copied()
@@ -76,7 +75,6 @@ impl Asks {
         self.last += 1;
         let id = AskId { branch: self.branch, serial: self.last };
         let subject = question.subject();
-        self.timers += u32::from(matches!(subject, Subject::Timer(_)));
         let ask = Ask { id, timeout_ms: timeout(&question, timeouts), question };
         self.open.insert(id, Open { ask: ask.clone(), since: now, withdrawn: false });
         let before = self.by_subject.insert(subject, id);
@@ -87,9 +85,7 @@ impl Asks {
     /// Forgets an ask: it is answered, or nobody waits for it.
     pub(crate) fn close(&mut self, ask: AskId) -> Option<Open> {
         let open = self.open.remove(&ask)?;
-        let subject = open.ask.question.subject();
-        self.timers -= u32::from(matches!(subject, Subject::Timer(_)));
-        self.by_subject.remove(&subject);
+        self.by_subject.remove(&open.ask.question.subject());
         Some(open)
     }
 
@@ -114,7 +110,6 @@ impl Asks {
 
     pub(crate) fn drain(&mut self) -> Vec<AskId> {
         self.by_subject.clear();
-        self.timers = 0;
         core::mem::take(&mut self.open).into_keys().collect()
     }
 }
@@ -129,10 +124,8 @@ struct Written {
 
 impl From<Written> for Asks {
     fn from(Written { branch, last, open }: Written) -> Self {
-        let by_subject: BTreeMap<_, _> =
-            open.iter().map(|(id, open)| (open.ask.question.subject(), *id)).collect();
-        let timers = by_subject.keys().map(|subject| u32::from(matches!(subject, Subject::Timer(_)))).sum();
-        Self { branch, last, open, by_subject, timers }
+        let by_subject = open.iter().map(|(id, open)| (open.ask.question.subject(), *id)).collect();
+        Self { branch, last, open, by_subject }
     }
 }
 

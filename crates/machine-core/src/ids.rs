@@ -80,6 +80,7 @@ macro_rules! numbers {
             /// All numbers in one, the first of them on top: four at most.
             #[inline]
             fn packed(self) -> u128 {
+                const { assert!([$(stringify!($field)),+].len() <= 4, "more do not fit") };
                 let mut packed = 0;
                 $(packed = packed << u32::BITS | u128::from(self.$field);)+
                 packed

@@ -47,9 +47,8 @@ impl Wires {
     pub(crate) fn claim(&mut self, wire: &Text) -> bool {
         let before = self.used.size();
         self.used.insert_mut(wire.clone());
-        if let Some((stem, count)) = split(wire) {
-            let key = key(stem, count);
-            let free = next_free(stem, count, self.first_free(&key, count), |wire| self.is_used(wire));
+        let free = moved_on(wire, |key, count| self.first_free(key, count), |wire| self.is_used(wire));
+        if let Some((key, free)) = free {
             self.free.insert_mut(key.into(), free);
         }
         self.used.size() > before
@@ -80,10 +79,7 @@ impl Minting<'_> {
 
     fn claim(&mut self, wire: &Text) {
         self.fresh.insert_mut(wire.clone());
-        let Some((stem, count)) = split(wire) else { return };
-        let key = key(stem, count);
-        let free = next_free(stem, count, self.first_free(&key, count), |wire| self.is_used(wire));
-        self.free.insert(key, free);
+        self.free.extend(moved_on(wire, |key, count| self.first_free(key, count), |wire| self.is_used(wire)));
     }
 
     fn first_free(&self, key: &str, count: usize) -> u32 {
@@ -103,13 +99,20 @@ impl Minting<'_> {
     }
 }
 
-/// The first suffix from `free` on that is not used; one digit longer if there is none. It only ever moves on, so that
-/// all the steps together are as many as there are ids.
-fn next_free(stem: &str, count: usize, mut free: u32, is_used: impl Fn(&str) -> bool) -> u32 {
+/// What the memo says once this id is used: its key, and the first suffix that is free; one digit longer if there is none.
+/// It only ever moves on, so that all the steps together are as many as there are ids.
+fn moved_on(
+    wire: &str,
+    first_free: impl Fn(&str, usize) -> u32,
+    is_used: impl Fn(&str) -> bool,
+) -> Option<(String, u32)> {
+    let (stem, count) = split(wire)?;
+    let key = key(stem, count);
+    let mut free = first_free(&key, count);
     while digits(free) == count && is_used(&format!("{stem}__{free}")) {
         free += 1;
     }
-    free
+    Some((key, free))
 }
 
 /// The memo's key: what a suffix of so many digits is put on. A long id loses its end to make room for more digits.

@@ -1,6 +1,7 @@
 //! Digests are stable: what is stored today is recognised by a later release (J06).
 mod common;
 
+use std::hash::Hasher as _;
 use std::sync::Arc;
 
 use common::*;
@@ -9,6 +10,8 @@ use machine_core::digest::Digest;
 use machine_core::history::History;
 use machine_core::message::{Body, Entry, Extras, Message, Origin, Part, RawCall};
 use machine_core::outcome::{ErrorCode, Outcome};
+use proptest::prelude::*;
+use siphasher::sip128::{Hasher128 as _, SipHasher13};
 
 fn check(value: &Entry, expected: Expect) {
     expected.assert_eq(&Digest::of(value).to_string());
@@ -161,5 +164,18 @@ fn c_v01_bodies_and_extras_survive_a_round_trip() {
             assert_eq!(back, entry, "{json}");
             assert_eq!(Digest::of(&*back), Digest::of(&*entry), "{json}");
         }
+    }
+}
+
+proptest! {
+    /// It is that of the encoded bytes, however long they are and in whatever pieces they come.
+    #[test]
+    fn c_j06_a_digest_is_that_of_the_encoded_bytes(texts in prop::collection::vec(".{0,200}", 0..6)) {
+        let mut buffer = [0; 8_192];
+        let bytes = postcard::to_slice(&texts, &mut buffer).unwrap();
+        let mut hasher = SipHasher13::new();
+        hasher.write(&Digest::default().0.to_le_bytes());
+        hasher.write(bytes);
+        prop_assert_eq!(Digest::of(&texts).0, hasher.finish128().as_u128());
     }
 }

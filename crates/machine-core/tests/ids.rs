@@ -35,6 +35,7 @@ fn round_trips<I: Id>(a: [u32; 4], b: [u32; 4]) {
     assert_eq!(ours.to_string().parse::<I>(), Ok(ours));
     assert_eq!(serde_json::to_string(&ours).unwrap(), format!("\"{ours}\""));
     assert_eq!(serde_json::from_str::<I>(&format!("\"{ours}\"")).unwrap(), ours);
+    assert_eq!(ours.cmp(&other), a[..I::FIELDS].cmp(&b[..I::FIELDS]), "number by number");
     // As keys.
     let map = BTreeMap::from([(ours, 1), (other, 2)]);
     let json = serde_json::to_string(&map).unwrap();

@@ -49,7 +49,7 @@ impl From<WrittenEntered> for Entered {
                 let whole = marks.len();
                 let (at, clear) = match (at, checks.get(passed)) {
                     (AtBefore::Waiting, Some((path, mode))) => {
-                        (At::Waiting(*mode), marks.iter().position(|(own, _)| own == path).unwrap_or(whole))
+                        (At::Waiting(*mode), marks.iter().position(|(own, _)| own == path).unwrap_or(0))
                     }
                     // Nothing is taken for clear that is not.
                     (AtBefore::Idle | AtBefore::Waiting, _) => (At::Idle, 0),
