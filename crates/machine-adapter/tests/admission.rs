@@ -44,6 +44,8 @@ fn by_the_rule(id: &InputId, message: &Content) -> Result<(), Refused> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn c_a03_a_message_from_outside_says_something_and_says_it_itself(parts in prop::collection::vec(part(), 0..4)) {
         let (id, message): (InputId, Content) = ("x".into(), parts.into());

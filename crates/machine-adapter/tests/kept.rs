@@ -48,6 +48,8 @@ fn ends() -> impl Strategy<Value = (Executed, Content, bool)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Pieces are kept up to the limit, in order, and told apart by their call. They go before what a failed or stopped
     /// execution brings at its end; a result that came in time stands for itself. The engine hears how it ended, and no
     /// word of the output.

@@ -168,6 +168,8 @@ fn c_v01_bodies_and_extras_survive_a_round_trip() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// It is that of the encoded bytes, however long they are and in whatever pieces they come.
     #[test]
     fn c_j06_a_digest_is_that_of_the_encoded_bytes(texts in prop::collection::vec(".{0,200}", 0..6)) {
