@@ -8,11 +8,13 @@ pub mod work;
 
 use std::path::PathBuf;
 
+use tempfile::TempDir;
+
 use crate::{Done, disk};
 
-/// What is measured, and where.
+/// How much is measured, and where.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct Replayed {
     /// Megabytes of the journal that is replayed
     #[arg(long, default_value_t = 100)]
     size: u64,
@@ -22,6 +24,13 @@ pub struct Args {
     /// Where the files are made; in the benchmarks' target directory if it is not given
     #[arg(long)]
     dir: Option<PathBuf>,
+}
+
+/// What is measured.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    of: Replayed,
     /// Only this part
     #[arg(long)]
     only: Option<Part>,
@@ -36,11 +45,10 @@ enum Part {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> Done<()> {
-    let place = disk::place(args.dir.as_deref())?;
-    println!("{}; {} rounds", disk::describe(place.path()), args.rounds);
-    let (wants, rounds) = (|part| args.only.is_none_or(|only| only == part), usize::from(args.rounds));
+    let place = args.of.begin()?;
+    let (wants, rounds) = (|part| args.only.is_none_or(|only| only == part), usize::from(args.of.rounds));
     if wants(Part::Replay) {
-        replay::measure(place.path(), args.size << 20, rounds)?;
+        args.of.replay(&place)?;
     }
     if wants(Part::Opening) {
         opening::measure(place.path(), rounds)?;
@@ -49,4 +57,22 @@ pub fn run(args: &Args) -> Done<()> {
         append::measure(place.path(), rounds)?;
     }
     Ok(())
+}
+
+/// Only the replay: measures and prints.
+pub fn replay(args: &Replayed) -> Done<()> {
+    args.replay(&args.begin()?)
+}
+
+impl Replayed {
+    /// Where the files are made, which is said.
+    fn begin(&self) -> Done<TempDir> {
+        let place = disk::place(self.dir.as_deref())?;
+        println!("{}; {} rounds", disk::describe(place.path()), self.rounds);
+        Ok(place)
+    }
+
+    fn replay(&self, place: &TempDir) -> Done<()> {
+        replay::measure(place.path(), self.size << 20, usize::from(self.rounds))
+    }
 }

@@ -1,11 +1,17 @@
 //! Loops that are compared, each in its public form: ours, a hand-written minimal one, and those of others. All do the
 //! same scripted work: texts, names and arguments are allocated by each as its own types want them.
+pub mod host;
 #[cfg(feature = "peers")]
 pub mod loopctl;
+#[cfg(feature = "peers")]
+pub mod loopctl_host;
 pub mod minimal;
 pub mod ours;
+pub mod replies;
 #[cfg(feature = "peers")]
 pub mod rig;
+#[cfg(feature = "peers")]
+pub mod rig_host;
 
 use crate::Done;
 
@@ -16,6 +22,16 @@ pub struct Shape {
     pub steps: u32,
     /// Calls of each.
     pub calls: u32,
+}
+
+impl Shape {
+    /// Only a text.
+    pub const TEXT: Self = Self { steps: 0, calls: 0 };
+
+    /// Entries that a turn adds to history.
+    pub fn entries(self) -> usize {
+        2 + self.steps as usize * (1 + self.calls as usize)
+    }
 }
 
 /// A loop that plays turns one after the other over one history.
@@ -30,7 +46,7 @@ pub trait Loop {
 /// Plays turns without calls until the history has about so many entries.
 pub fn grow(of: &mut dyn Loop, entries: usize) -> Done<()> {
     while of.entries() < entries {
-        of.turn(Shape { steps: 0, calls: 0 })?;
+        of.turn(Shape::TEXT)?;
     }
     Ok(())
 }

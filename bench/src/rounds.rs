@@ -31,6 +31,12 @@ impl Rounds {
         let pairs = self.0[thing].iter().zip(&self.0[to]);
         median(pairs.map(|(thing, to)| thing / to).collect())
     }
+
+    /// How many seconds longer a thing took than another in the same round.
+    pub fn longer(&self, thing: usize, than: usize) -> f64 {
+        let pairs = self.0[thing].iter().zip(&self.0[than]);
+        median(pairs.map(|(thing, than)| thing - than).collect())
+    }
 }
 
 /// The one in the middle; 0 of nothing.

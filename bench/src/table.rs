@@ -1,15 +1,21 @@
 //! Tables as they stand in `docs/`.
 
-/// Rows under a head. The first column is text, the others are numbers.
+/// Rows under a head. The first column is text; the others are numbers, or text too.
 #[derive(Debug)]
 pub struct Table {
     rows: Vec<Vec<String>>,
+    words: bool,
 }
 
 impl Table {
-    /// With these columns.
+    /// With these columns, of numbers.
     pub fn of(columns: &[&str]) -> Self {
-        Self { rows: vec![columns.iter().map(ToString::to_string).collect()] }
+        Self { rows: vec![columns.iter().map(ToString::to_string).collect()], words: false }
+    }
+
+    /// With these columns, of text.
+    pub fn of_words(columns: &[&str]) -> Self {
+        Self { words: true, ..Self::of(columns) }
     }
 
     /// Adds a row.
@@ -25,24 +31,28 @@ impl Table {
             |at: usize| self.rows.iter().filter_map(|row| row.get(at)).map(String::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns).map(wide).collect();
         for (number, row) in self.rows.iter().enumerate() {
-            println!("{}", line(row, &widths));
+            println!("{}", self.line(row, &widths));
             if number == 0 {
-                let rules = widths.iter().enumerate().map(|(at, width)| match at {
-                    0 => "-".repeat(*width),
-                    _ => "-".repeat(width.saturating_sub(1)) + ":",
+                let rules = widths.iter().enumerate().map(|(at, width)| match self.is_left(at) {
+                    true => "-".repeat(*width),
+                    false => "-".repeat(width.saturating_sub(1)) + ":",
                 });
-                println!("{}", line(&rules.collect::<Vec<_>>(), &widths));
+                println!("{}", self.line(&rules.collect::<Vec<_>>(), &widths));
             }
         }
     }
-}
 
-fn line(row: &[String], widths: &[usize]) -> String {
-    let cells = row.iter().zip(widths).enumerate().map(|(at, (cell, width))| match at {
-        0 => format!("{cell:<width$}"),
-        _ => format!("{cell:>width$}"),
-    });
-    format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+    fn line(&self, row: &[String], widths: &[usize]) -> String {
+        let cells = row.iter().zip(widths).enumerate().map(|(at, (cell, width))| match self.is_left(at) {
+            true => format!("{cell:<width$}"),
+            false => format!("{cell:>width$}"),
+        });
+        format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+    }
+
+    fn is_left(&self, column: usize) -> bool {
+        self.words || column == 0
+    }
 }
 
 /// A number with about three digits that mean something.

@@ -69,7 +69,7 @@ fn show(event: &Event) {
         Event::CallStarted { call, .. } => println!("call {call} starts"),
         Event::CallSettled { call, outcome, .. } => println!("call {call}: {outcome:?}"),
         Event::Committed { entry, .. } => println!("{:?}: {}", entry.message.role(), entry.message.text()),
-        Event::TurnEnded(end) => println!("turn {} {}", end.turn, end.reason.name()),
+        Event::TurnEnded(end) => println!("turn {} {}", end.turn, end.reason),
         _ => {}
     }
 }

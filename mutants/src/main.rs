@@ -45,6 +45,9 @@ struct Args {
     /// Tests that take more seconds than this are left out
     #[arg(long, default_value_t = 60)]
     longest: u64,
+    /// Tests that are not played, by name
+    #[arg(long)]
+    skip: Vec<String>,
     /// Where the copy is built
     #[arg(long, default_value = "target/mutants")]
     work: PathBuf,
@@ -71,7 +74,7 @@ fn run(args: &Args) -> Done<()> {
     let mut ids: Vec<Id> = planted.into_iter().collect();
     ids.sort_unstable();
     ids.retain(|id| wanted.as_ref().is_none_or(|names| names.contains(&*of(&mutants, *id).name)));
-    let suites = play::suites(&tree, Duration::from_secs(args.longest))?;
+    let suites = play::suites(&tree, Duration::from_secs(args.longest), &args.skip)?;
     println!("{} mutants, {} of them stand, {} suites", mutants.len(), ids.len(), suites.len());
     let fates = all(&suites, &mutants, &ids, args.jobs)?;
     table(&mutants, &fates);
@@ -87,9 +90,13 @@ fn all(suites: &[Suite], mutants: &[Mutant], ids: &[Id], jobs: usize) -> Done<Ve
     let next = AtomicUsize::new(0);
     let fates = Mutex::new(Vec::new());
     let work = || -> Done<()> {
+        let mut first = None;
         while let Some(id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Mutant { name, package, .. } = of(mutants, *id);
-            let fate = play::fate(suites, *id, package)?;
+            let fate = play::fate(suites, *id, package, first.as_deref())?;
+            if let Fate::Caught(by) = &fate {
+                first = Some(by.clone());
+            }
             match &fate {
                 Fate::Caught(by) => println!("caught {name} [{by}]"),
                 Fate::TimedOut(by) => println!("timeout {name} [{by}]"),

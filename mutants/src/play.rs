@@ -40,10 +40,10 @@ pub(crate) enum Fate {
 
 /// The programs of tests that know the pure crates, the quick ones first. What takes longer than `longest` is left out,
 /// as is what fails without a mutant: both are told.
-pub(crate) fn suites(tree: &Tree, longest: Duration) -> Done<Vec<Suite>> {
+pub(crate) fn suites(tree: &Tree, longest: Duration, skip: &[String]) -> Done<Vec<Suite>> {
     let mut build = tree.cargo("test");
     build.arg("--no-run");
-    for package in PURE.iter().chain(&["machine-testkit", "machine-tests"]) {
+    for package in PURE.iter().chain(&["machine-host", "machine-testkit", "machine-tests"]) {
         build.args(["--package", package]);
     }
     let out = build.stderr(Stdio::inherit()).output()?;
@@ -69,6 +69,7 @@ pub(crate) fn suites(tree: &Tree, longest: Duration) -> Done<Vec<Suite>> {
     let walks: Vec<Suite> =
         suites.iter().filter(|suite| suite.name.ends_with(" walks")).map(Suite::quick).collect();
     suites.extend(walks);
+    suites.retain(|suite| !skip.contains(&suite.name));
     for suite in suites.iter_mut() {
         let began = Instant::now();
         let fate = suite.play(0, longest)?;
@@ -133,9 +134,14 @@ fn below(metadata: &Metadata, package: &PackageId) -> HashSet<String> {
     held
 }
 
-/// One mutant against all suites that hold its crate, until one of them catches it.
-pub(crate) fn fate(suites: &[Suite], id: Id, package: &str) -> Done<Fate> {
-    for suite in suites.iter().filter(|suite| suite.holds.contains(package)) {
+/// One mutant against all suites that hold its crate, until one of them catches it: `first` the one that caught its
+/// neighbour.
+pub(crate) fn fate(suites: &[Suite], id: Id, package: &str, first: Option<&str>) -> Done<Fate> {
+    let (neighbours, others): (Vec<&Suite>, Vec<&Suite>) = suites
+        .iter()
+        .filter(|suite| suite.holds.contains(package))
+        .partition(|suite| Some(&*suite.name) == first);
+    for suite in neighbours.into_iter().chain(others) {
         let (times, beside) = PATIENCE;
         if let Some(fate) = suite.play(id, suite.takes * times + beside)? {
             return Ok(fate);

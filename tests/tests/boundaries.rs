@@ -1,6 +1,7 @@
 //! The cut between crates, read from `cargo metadata`: what each may depend on, and what the pure ones must not have
 //! anywhere below them.
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
 
@@ -13,6 +14,8 @@ const MAY: &[(&str, &[&str])] = &[
     ("machine-adapter", &["machine-core", "machine-tool", "machine-turn", "machine-agent"]),
     ("machine-journal", &["machine-core", "machine-adapter"]),
     ("machine-host", &["machine-core", "machine-adapter", "machine-journal"]),
+    ("machine-mcp", &["machine-core", "machine-host"]),
+    ("machine-genai", &["machine-core", "machine-adapter", "machine-host"]),
     (
         "machine-testkit",
         &[
@@ -46,6 +49,9 @@ const MAY: &[(&str, &[&str])] = &[
             "machine-host",
             "machine-testkit",
             "machine-inspect",
+            // Features of their own: tools of MCP servers, models of providers.
+            "machine-mcp",
+            "machine-genai",
         ],
     ),
 ];
@@ -86,7 +92,15 @@ fn crates_know_only_what_they_may() {
     for package in metadata.workspace_packages() {
         let Some(allowed) = may.get(package.name.as_str()) else {
             assert!(
-                ["machine-cli", "machine-examples", "machine-tests"].contains(&package.name.as_str()),
+                [
+                    "machine-cli",
+                    "machine-example-otlp",
+                    "machine-example-provider",
+                    "machine-examples",
+                    "machine-servers",
+                    "machine-tests"
+                ]
+                .contains(&package.name.as_str()),
                 "{} has no rule",
                 package.name
             );
@@ -139,8 +153,20 @@ fn is_macro(package: &Package) -> bool {
 #[test]
 fn versions_are_declared_once_and_licences_are_open() {
     let metadata = metadata();
-    let open =
-        ["MIT", "Apache-2.0", "BSD", "Unlicense", "Zlib", "Unicode-3.0", "ISC", "0BSD", "CC0-1.0", "BSL-1.0"];
+    // The last is for data: the root certificates that TLS trusts where a system has none of its own.
+    let open = [
+        "MIT",
+        "Apache-2.0",
+        "BSD",
+        "Unlicense",
+        "Zlib",
+        "Unicode-3.0",
+        "ISC",
+        "0BSD",
+        "CC0-1.0",
+        "BSL-1.0",
+        "CDLA-Permissive-2.0",
+    ];
     for package in &metadata.packages {
         let licence = package.license.as_deref().unwrap_or("");
         let any = licence.split(" OR ").flat_map(|part| part.split('/')).any(|part| {
@@ -161,4 +187,32 @@ fn versions_are_declared_once_and_licences_are_open() {
         let declared: Vec<&str> = manifest.lines().filter(own).collect();
         assert!(declared.is_empty(), "{} declares versions of its own: {declared:?}", package.name);
     }
+}
+
+/// What a host takes in: crates that are linked, and all, with those that run in the compiler. Optional parts cost those who
+/// do not use them nothing.
+#[test]
+fn a_host_builds_few_crates() {
+    for (package, linked, all) in [("machine-adapter", 20, 26), ("agent-machine", 37, 45)] {
+        for (edges, most) in [("no-proc-macro,normal", linked), ("normal", all)] {
+            let there = tree(package, edges);
+            assert!(
+                there.len() <= most,
+                "{package} builds {} crates, at most {most}: {there:#?}",
+                there.len()
+            );
+        }
+    }
+}
+
+fn tree(package: &str, edges: &str) -> BTreeSet<String> {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "--prefix", "none", "--package", package, "--edges", edges])
+        .output()
+        .expect("cargo tree");
+    let said = String::from_utf8_lossy(&tree.stdout);
+    let names = said.lines().filter_map(|line| line.split(" (").next()).filter(|line| !line.is_empty());
+    let names: BTreeSet<String> = names.map(str::to_owned).collect();
+    assert!(names.len() > 1, "{}", String::from_utf8_lossy(&tree.stderr));
+    names
 }

@@ -7,7 +7,6 @@ use crate::loops::{ANSWER, Loop, PROMPT, RESULT, Shape, TOOL, arguments, wire_id
 
 /// A message of its history.
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "a model would read it")]
 pub enum Message {
     /// What a person said.
     User(String),
@@ -20,9 +19,12 @@ pub enum Message {
 /// A call.
 #[derive(Clone, Debug)]
 pub struct Call {
-    id: String,
-    tool: String,
-    arguments: String,
+    /// The provider's name for it.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// JSON text.
+    pub arguments: String,
 }
 
 /// Where it is.
@@ -40,16 +42,22 @@ enum State {
 }
 
 /// What it is told.
-enum Event {
+pub enum Event {
+    /// A person said this.
     Prompt(String),
+    /// The model said this, and calls these.
     Response(String, Vec<Call>),
+    /// The call with this id gave this.
     Result(String, String),
 }
 
 /// What it wants.
-enum Want {
+pub enum Want {
+    /// Nothing, or nothing yet.
     Nothing,
+    /// A response to its history.
     Response,
+    /// A result of each.
     Results(Vec<Call>),
 }
 
@@ -64,7 +72,18 @@ pub struct Minimal {
 }
 
 impl Minimal {
-    fn on(&mut self, event: Event) -> Want {
+    /// One that goes on with this history.
+    pub fn with_history(history: Vec<Message>) -> Self {
+        Self { history, ..Self::default() }
+    }
+
+    /// What was said.
+    pub fn history(&self) -> &[Message] {
+        &self.history
+    }
+
+    /// Takes an event; gives what it wants next.
+    pub fn on(&mut self, event: Event) -> Want {
         match (std::mem::take(&mut self.state), event) {
             (State::Idle, Event::Prompt(text)) => {
                 self.history.push(Message::User(text));

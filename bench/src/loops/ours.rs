@@ -40,6 +40,8 @@ pub enum Answered {
 pub struct Ours {
     /// The engine.
     pub engine: Engine,
+    /// What it was fed with, and when, if somebody wants to feed it to another one.
+    pub fed: Option<Vec<(u64, Input)>>,
     out: Out,
     attempt: Option<(AskId, AttemptId)>,
     prepare: Vec<AskId>,
@@ -65,6 +67,7 @@ impl Ours {
     pub fn with(config: Arc<Config>, touches: Touches, answered: Answered) -> Done<Self> {
         Ok(Self {
             engine: Engine::new(7, config)?,
+            fed: None,
             out: Out::default(),
             attempt: None,
             prepare: Vec::new(),
@@ -79,6 +82,9 @@ impl Ours {
 
     fn feed(&mut self, input: &Input) -> Done<()> {
         self.at += 1;
+        if let Some(fed) = &mut self.fed {
+            fed.push((self.at, input.clone()));
+        }
         self.out.clear();
         self.engine.feed(self.at, input, &mut self.out)?;
         for event in self.out.events.drain(..) {

@@ -5,10 +5,12 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
-use machine_core::ask::{Answer, Ask, Question, Subject};
+use machine_core::ask::{Answer, Ask, Question, Subject, Timer};
 use machine_core::config::Questions;
 use machine_core::ids::{AskId, CallId};
 use serde::{Deserialize, Serialize};
+
+use crate::recent::Recent;
 
 /// The open asks of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -16,9 +18,16 @@ use serde::{Deserialize, Serialize};
 pub struct Asks {
     branch: u32,
     last: u32,
-    open: BTreeMap<AskId, Open>,
+    open: Recent<AskId, Open>,
     #[serde(skip)]
-    by_subject: BTreeMap<Subject, AskId>,
+    by_subject: BySubject,
+}
+
+/// Which ask is open about what: about calls, by call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct BySubject {
+    of_calls: Recent<CallId, [Option<AskId>; PLACES]>,
+    others: BTreeMap<Subject, AskId>,
 }
 
 /// One open ask (H07).
@@ -35,7 +44,7 @@ pub struct Open {
 impl Asks {
     /// No asks yet.
     pub fn new(branch: u32) -> Self {
-        Self { branch, last: 0, open: BTreeMap::new(), by_subject: BTreeMap::new() }
+        Self { branch, last: 0, open: Recent::new(), by_subject: BySubject::default() }
     }
 
     /// All of them, oldest first.
@@ -45,7 +54,7 @@ impl Asks {
 
     /// One of them.
     pub fn get(&self, ask: AskId) -> Option<&Open> {
-        self.open.get(&ask)
+        self.open.get(ask)
     }
 
     /// Whether none is open.
@@ -55,17 +64,12 @@ impl Asks {
 
     /// The open ask about this subject.
     pub fn about(&self, subject: &Subject) -> Option<AskId> {
-        // Machines take timers back that they may never have set. Timers come last, so that one look tells if there is any.
-        let last = self.by_subject.last_key_value();
-        if matches!(subject, Subject::Timer(_)) && !matches!(last, Some((Subject::Timer(_), _))) {
-            return None;
-        }
-        self.by_subject.get(subject).copied()
+        self.by_subject.get(subject)
     }
 
     /// Hashes what is open, without its numbers.
     pub(crate) fn hash_unnumbered<H: Hasher>(&self, state: &mut H) {
-        for Open { ask, since, withdrawn } in self.by_subject.values().filter_map(|id| self.open.get(id)) {
+        for Open { ask, since, withdrawn } in self.by_subject.iter().filter_map(|id| self.open.get(id)) {
             let Ask { id: _, timeout_ms, question } = ask;
             (timeout_ms, question, since, withdrawn).hash(state);
         }
@@ -84,7 +88,7 @@ impl Asks {
 
     /// Forgets an ask: it is answered, or nobody waits for it.
     pub(crate) fn close(&mut self, ask: AskId) -> Option<Open> {
-        let open = self.open.remove(&ask)?;
+        let open = self.open.remove(ask)?;
         self.by_subject.remove(&open.ask.question.subject());
         Some(open)
     }
@@ -96,7 +100,7 @@ impl Asks {
             self.close(id);
             return Some(id);
         }
-        let open = self.open.get_mut(&id)?;
+        let open = self.open.get_mut(id)?;
         let first = !core::mem::replace(&mut open.withdrawn, true);
         first.then_some(id)
     }
@@ -109,8 +113,66 @@ impl Asks {
     }
 
     pub(crate) fn drain(&mut self) -> Vec<AskId> {
-        self.by_subject.clear();
-        core::mem::take(&mut self.open).into_keys().collect()
+        self.by_subject = BySubject::default();
+        core::mem::take(&mut self.open).keys().collect()
+    }
+}
+
+/// What may be asked about a call.
+const PLACES: usize = 6;
+
+/// The call that a subject is of, and the place of its ask among those of the call.
+fn of_call(subject: &Subject) -> Option<(CallId, usize)> {
+    match subject {
+        Subject::Prepare(call) => Some((*call, 0)),
+        Subject::Approve(call) => Some((*call, 1)),
+        Subject::Execute(call) => Some((*call, 2)),
+        Subject::Finalize(call) => Some((*call, 3)),
+        Subject::Timer(Timer::CallTimeout(call)) => Some((*call, 4)),
+        Subject::Timer(Timer::Grace(call)) => Some((*call, 5)),
+        Subject::Timer(Timer::Backoff(_) | Timer::StreamIdle(_) | Timer::Busy | Timer::TurnWait(_)) => None,
+        Subject::Screen(_) | Subject::Gate(_) | Subject::Attempt(_) | Subject::Recover(_) => None,
+        Subject::Stop(_) | Subject::Maintain(_) => None,
+    }
+}
+
+impl BySubject {
+    fn get(&self, subject: &Subject) -> Option<AskId> {
+        match of_call(subject) {
+            Some((call, place)) => self.of_calls.get(call)?[place],
+            None => self.others.get(subject).copied(),
+        }
+    }
+
+    /// Gives what stood there.
+    fn insert(&mut self, subject: Subject, ask: AskId) -> Option<AskId> {
+        let Some((call, place)) = of_call(&subject) else { return self.others.insert(subject, ask) };
+        match self.of_calls.get_mut(call) {
+            Some(asks) => asks[place].replace(ask),
+            None => {
+                let mut asks = [None; PLACES];
+                asks[place] = Some(ask);
+                self.of_calls.insert(call, asks);
+                None
+            }
+        }
+    }
+
+    fn remove(&mut self, subject: &Subject) {
+        let Some((call, place)) = of_call(subject) else {
+            self.others.remove(subject);
+            return;
+        };
+        let Some(asks) = self.of_calls.get_mut(call) else { return };
+        asks[place] = None;
+        if *asks == [None; PLACES] {
+            self.of_calls.remove(call);
+        }
+    }
+
+    /// In an order that the subjects alone make.
+    fn iter(&self) -> impl Iterator<Item = AskId> {
+        self.others.values().copied().chain(self.of_calls.values().flatten().flatten().copied())
     }
 }
 
@@ -119,12 +181,15 @@ impl Asks {
 struct Written {
     branch: u32,
     last: u32,
-    open: BTreeMap<AskId, Open>,
+    open: Recent<AskId, Open>,
 }
 
 impl From<Written> for Asks {
     fn from(Written { branch, last, open }: Written) -> Self {
-        let by_subject = open.iter().map(|(id, open)| (open.ask.question.subject(), *id)).collect();
+        let mut by_subject = BySubject::default();
+        for (id, open) in open.iter() {
+            by_subject.insert(open.ask.question.subject(), id);
+        }
         Self { branch, last, open, by_subject }
     }
 }

@@ -20,17 +20,19 @@ use machine_core::canary::Canary;
 use machine_core::ids::CallId;
 use serde::{Deserialize, Serialize};
 
+use crate::recent::Recent;
+
 /// The scheduler. Calls that linger stay in it beyond their batch, with what they hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Batch {
     /// The first call of the open batch that is not entered yet, and the first that is not in the batch.
     next: Option<(CallId, u32)>,
     /// Prepared before an earlier call was; none: it will never run.
-    planned: BTreeMap<CallId, Option<Access>>,
+    planned: Recent<CallId, Option<Access>>,
     /// Want to start, and are not entered yet.
     early: BTreeSet<CallId>,
     /// Entered calls.
-    entered: BTreeMap<CallId, Entered>,
+    entered: Recent<CallId, Entered>,
     /// May start as soon as a slot is free.
     ready: BTreeSet<CallId>,
     /// Declared again and in the way of a later call that runs: looked at when a call gives something back.
@@ -115,7 +117,7 @@ impl Batch {
     /// Calls enter in call order, as far as all earlier ones are prepared.
     fn enter_planned(&mut self, rules: &PathRules) {
         while let Some((next, end)) = self.next {
-            let Some(planned) = self.planned.remove(&next) else { return };
+            let Some(planned) = self.planned.remove(next) else { return };
             if let Some(access) = planned {
                 self.enter(next, access, rules);
             }
@@ -129,7 +131,7 @@ impl Batch {
 
     /// A call wants to start.
     pub(crate) fn enqueue(&mut self, call: CallId, rules: &PathRules) {
-        if self.entered.contains_key(&call) {
+        if self.entered.contains(call) {
             self.advance(call);
             self.look_again(rules);
         } else {
@@ -146,7 +148,7 @@ impl Batch {
         let call = self.ready.first().copied().filter(|call| !self.is_barred(*call))?;
         self.ready.remove(&call);
         self.running.insert(call);
-        if let Some(entered) = self.entered.get_mut(&call) {
+        if let Some(entered) = self.entered.get_mut(call) {
             entered.at = At::Started;
         }
         Some(call)
@@ -180,7 +182,7 @@ impl Batch {
             self.planned.insert(call, None);
             self.enter_planned(rules);
         }
-        if let Some(entered) = self.entered.remove(&call) {
+        if let Some(entered) = self.entered.remove(call) {
             self.stop_waiting(call, &entered);
             self.give_back(call, entered.marks);
         }
@@ -190,7 +192,7 @@ impl Batch {
     /// A call works on in the background: it gives back its slot, and its accesses unless it keeps them (B07).
     pub(crate) fn detach(&mut self, call: CallId, keep_access: bool, rules: &PathRules) {
         self.running.remove(&call);
-        if !keep_access && let Some(entered) = self.entered.remove(&call) {
+        if !keep_access && let Some(entered) = self.entered.remove(call) {
             self.give_back(call, entered.marks);
         }
         self.look_again(rules);
@@ -198,29 +200,29 @@ impl Batch {
 
     /// A call was answered and does not stop: it keeps what it holds, and that may be its accesses alone (B07).
     pub(crate) fn deafen(&mut self, call: CallId) {
-        if self.running.contains(&call) || self.entered.contains_key(&call) {
+        if self.running.contains(&call) || self.entered.contains(call) {
             self.deaf.insert(call);
         }
     }
 
     /// A call that has not started touches something else (B06).
     pub(crate) fn declare(&mut self, call: CallId, access: Access, rules: &PathRules) {
-        if let Some(Some(planned)) = self.planned.get_mut(&call) {
+        if let Some(Some(planned)) = self.planned.get_mut(call) {
             *planned = access;
             return;
         }
-        let Some(entered) = self.entered.get(&call).filter(|entered| entered.at != At::Started) else {
+        let Some(entered) = self.entered.get(call).filter(|entered| entered.at != At::Started) else {
             return;
         };
         let wants = entered.at != At::Idle;
-        if let Some(entered) = self.entered.remove(&call) {
+        if let Some(entered) = self.entered.remove(call) {
             self.stop_waiting(call, &entered);
             self.give_back(call, entered.marks);
         }
         self.ready.remove(&call);
         self.stalled.remove(&call);
         self.enter(call, access, rules);
-        if let Some(entered) = self.entered.get_mut(&call) {
+        if let Some(entered) = self.entered.get_mut(call) {
             entered.redeclared = true;
         }
         self.restart_later(call);
@@ -232,8 +234,8 @@ impl Batch {
 
     /// Whether a call can be declared again.
     pub(crate) fn is_waiting(&self, call: CallId) -> bool {
-        matches!(self.planned.get(&call), Some(Some(_)))
-            || self.entered.get(&call).is_some_and(|entered| entered.at != At::Started)
+        matches!(self.planned.get(call), Some(Some(_)))
+            || self.entered.get(call).is_some_and(|entered| entered.at != At::Started)
     }
 
     /// Calls that only deaf ones hold up, when nothing else runs (B07).
@@ -245,11 +247,11 @@ impl Batch {
         let wanting =
             self.entered.iter().filter(|(_, entered)| matches!(entered.at, At::Waiting(_) | At::Clear));
         let blocked = |access: &Access| {
-            let mut deaf = self.deaf.iter().filter_map(|call| self.entered.get(call));
+            let mut deaf = self.deaf.iter().filter_map(|call| self.entered.get(*call));
             deaf.any(|other| conflict(access, &other.access, rules))
         };
-        let wanting = wanting.take_while(|(call, _)| !self.is_barred(**call));
-        wanting.filter(|(_, entered)| full || blocked(&entered.access)).map(|(call, _)| *call).collect()
+        let wanting = wanting.take_while(|(call, _)| !self.is_barred(*call));
+        wanting.filter(|(_, entered)| full || blocked(&entered.access)).map(|(call, _)| call).collect()
     }
 
     /// A call takes its marks, and looks which are clear as it does: all earlier calls have theirs.
@@ -269,7 +271,7 @@ impl Batch {
 
     /// Goes on with the marks of a call that wants to start, up to the first that is not clear.
     fn advance(&mut self, call: CallId) {
-        let Some(entered) = self.entered.get_mut(&call) else { return };
+        let Some(entered) = self.entered.get_mut(call) else { return };
         while let Some((path, mode)) = entered.marks.get(entered.clear) {
             if let Some(node) = self.nodes.get_mut(path)
                 && let Some(other) = node.in_the_way(*mode, call)
@@ -288,12 +290,12 @@ impl Batch {
 
     /// Later calls that have not started look at their marks again: a new declaration may be in their way.
     fn restart_later(&mut self, call: CallId) {
-        let later = self.entered.range(call..).skip(1).filter(|(_, entered)| entered.at != At::Started);
-        let later: Vec<CallId> = later.map(|(call, _)| *call).collect();
+        let later = self.entered.iter().filter(|(other, entered)| *other > call && entered.at != At::Started);
+        let later: Vec<CallId> = later.map(|(call, _)| call).collect();
         for other in later {
             self.ready.remove(&other);
             self.stalled.remove(&other);
-            let Some(mut entered) = self.entered.remove(&other) else { continue };
+            let Some(mut entered) = self.entered.remove(other) else { continue };
             self.stop_waiting(other, &entered);
             let wants = entered.at != At::Idle;
             entered.clear = 0;
@@ -331,8 +333,9 @@ impl Batch {
     fn look_again(&mut self, rules: &PathRules) {
         let stalled: Vec<CallId> = self.stalled.iter().copied().collect();
         for call in stalled {
-            let Some(entered) = self.entered.get(&call) else { continue };
-            let mut later = self.entered.range(call..).filter(|(_, other)| other.at == At::Started);
+            let Some(entered) = self.entered.get(call) else { continue };
+            let mut later =
+                self.entered.iter().filter(|(later, other)| *later > call && other.at == At::Started);
             if !later.any(|(_, other)| conflict(&entered.access, &other.access, rules)) {
                 self.stalled.remove(&call);
                 self.ready.insert(call);
@@ -408,12 +411,11 @@ fn marks(access: &Access, rules: &PathRules) -> Vec<Mark> {
             for path in paths.iter() {
                 touch(&normalise(&path.path, rules), path.mode.writes(), path.recursive);
             }
-            if paths.len() > 1 {
-                marks.sort_unstable();
-                marks.dedup();
-            }
         }
     }
+    // Several paths have ancestors in common.
+    marks.sort_unstable();
+    marks.dedup();
     marks
 }
 

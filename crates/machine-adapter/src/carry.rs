@@ -2,7 +2,6 @@
 //!
 //! History and receipts grow with the session, the configuration is large and seldom another. A journal's point tells what
 //! changed of them since the last one, so that it costs what happened meanwhile and not what the session has become.
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -23,6 +22,7 @@ use crate::batch::Batch;
 use crate::engine::{Engine, Told};
 use crate::hook_text::HookText;
 use crate::ledger::Ledger;
+use crate::recent::Recent;
 use crate::repeat::Repeats;
 
 /// A change of what grows.
@@ -55,7 +55,7 @@ pub struct Carry {
     /// How many past inputs are remembered (A10).
     remembered: usize,
     turn: Option<Machine<Turn>>,
-    calls: BTreeMap<CallId, Machine<Call>>,
+    calls: Recent<CallId, Machine<Call>>,
     batch: Batch,
     ledger: Ledger,
     repeats: Repeats,

@@ -296,7 +296,7 @@ impl<'r> Run<'r> {
     pub(crate) fn step_call(&mut self, id: CallId, event: &machine_tool::Event) -> Step {
         self.with_call(id, event.kind(), |run, ctx| {
             ctx.steered = run.is_cut(event);
-            let call = run.engine.calls.get_mut(&id)?;
+            let call = run.engine.calls.get_mut(id)?;
             let from = call.state().path();
             let step = call.step(event, ctx);
             Some((from, call.state().path(), step))

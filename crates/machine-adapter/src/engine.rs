@@ -2,7 +2,6 @@
 //!
 //! It has no output queue, no event counter and no clock. Two engines that will behave alike are equal, and an input
 //! that is `Stray` leaves it equal to before (P17).
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
@@ -26,6 +25,7 @@ use crate::deliver::Run;
 use crate::hook_text::HookText;
 use crate::ledger::Ledger;
 use crate::out::Out;
+use crate::recent::Recent;
 use crate::repeat::Repeats;
 use crate::trace::Trace;
 
@@ -43,7 +43,7 @@ pub struct Engine {
     pub(crate) now: u64,
     pub(crate) agent: Machine<Agent>,
     pub(crate) turn: Option<Machine<Turn>>,
-    pub(crate) calls: BTreeMap<CallId, Machine<Call>>,
+    pub(crate) calls: Recent<CallId, Machine<Call>>,
     pub(crate) batch: Batch,
     pub(crate) ledger: Ledger,
     /// Of the running turn (T19).
@@ -141,7 +141,7 @@ impl Engine {
             now: 0,
             agent: Machine::resume(Agent::new(branch), machine_agent::State::Ready),
             turn: None,
-            calls: BTreeMap::new(),
+            calls: Recent::new(),
             batch: Batch::default(),
             ledger: Ledger::default(),
             repeats: Repeats::default(),
@@ -248,6 +248,11 @@ impl Engine {
         &self.config
     }
 
+    /// The configuration of the running turn, else of the last one: a new one is valid from the next turn (J06).
+    pub fn turn_config(&self) -> &Arc<Config> {
+        &self.turn_config
+    }
+
     /// Whether no turn, no maintenance and no input that wakes is left (H08).
     pub fn is_idle(&self) -> bool {
         use machine_agent::State;
@@ -317,7 +322,7 @@ impl Engine {
             Command::Configure(config) => Ok(config.check()?),
             Command::Declare(call, _) if self.batch.is_waiting(*call) => Ok(()),
             Command::CancelCall(call, _)
-                if self.calls.get(call).is_some_and(|c| c.state().is_cancellable()) =>
+                if self.calls.get(*call).is_some_and(|c| c.state().is_cancellable()) =>
             {
                 Ok(())
             }

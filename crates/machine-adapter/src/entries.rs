@@ -70,15 +70,20 @@ impl Run<'_> {
         Some(Arc::new(RequestHead { why, system, settings }))
     }
 
+    /// A hook's message takes the room of the turn that reads it (H09).
     pub(crate) fn commit_drained(&mut self, drained: Drained) {
         let Drained { origin, content, meta } = drained;
-        let message = Message::User { content: sayable(&content) };
+        let content = match &origin {
+            Origin::StopHook { hook } => self.hook_says(hook, &content),
+            _ => sayable(&content),
+        };
+        let message = Message::User { content };
         self.append(Arc::new(Entry { origin, turn: self.turn_id(), message, meta }));
     }
 
     pub(crate) fn commit_gate(&mut self, messages: Vec<Said>) {
         for said in messages {
-            let content = self.hook_says(&said);
+            let content = self.hook_says(&said.hook, &said.content);
             self.append(Entry::user(Origin::Gate { hook: said.hook }, self.turn_id(), content));
         }
     }
@@ -125,8 +130,7 @@ impl Run<'_> {
     }
 
     pub(crate) fn continue_with(&mut self, messages: &[Said]) {
-        let within = |said: &Said| Said { content: self.hook_says(said), ..said.clone() };
-        let own = messages.iter().map(within).map(Waiting::StopHook).collect();
+        let own = messages.iter().cloned().map(Waiting::StopHook).collect();
         self.step_agent(&machine_agent::Event::Own(own));
     }
 

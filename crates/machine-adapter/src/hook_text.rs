@@ -1,16 +1,18 @@
 //! How much text hooks may put into history in one turn: messages of a gate and of a stop hook, notes and messages that
-//! they add to results. What is too much is cut, and the report names the hook (H09).
+//! they add to results. What is too much is cut, and the report names the hook (H09). A message counts in the turn that
+//! reads it, what a hook adds to a result when the call settles.
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use machine_core::Text;
 use machine_core::event::Event as Report;
-use machine_core::message::{Body, Content, Part, Said, sayable, text_content};
+use machine_core::message::{Body, Content, Part, sayable, text_content};
 use machine_core::outcome::{Settlement, ToolResult};
 use serde::{Deserialize, Serialize};
 
 use crate::deliver::Run;
+use crate::engine::Engine;
 
 /// What hooks said since the last turn ended. It is that of the next turn that begins now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -21,10 +23,12 @@ pub(crate) struct HookText {
 
 impl Run<'_> {
     /// What may go into history of a hook's message. Media has no length, and stays.
-    pub(crate) fn hook_says(&mut self, said: &Said) -> Content {
-        let Said { hook, content } = said;
+    pub(crate) fn hook_says(&mut self, hook: &Text, content: &Content) -> Content {
         let content = sayable(content);
-        let room = self.engine.turn_config.turn.hook_chars.saturating_sub(self.engine.hook_text.used);
+        // What opens a turn goes into history before its machine is there.
+        let Engine { turn, turn_config, config, hook_text, .. } = &*self.engine;
+        let config = if turn.is_some() { turn_config } else { config };
+        let room = config.turn.hook_chars.saturating_sub(hook_text.used);
         let chars = content.iter().map(|part| part.chars()).sum();
         self.engine.hook_text.used += room.min(chars);
         if chars <= room {
@@ -40,9 +44,8 @@ impl Run<'_> {
         let Some((result, hook)) = settlement.result.as_ref().and_then(|r| Some((r, r.hook.clone()?))) else {
             return settlement;
         };
-        let say = |run: &mut Self, content| run.hook_says(&Said { hook: hook.clone(), content });
-        let note = result.note.clone().map(|note| one_text(&say(self, text_content(note))));
-        let deliver = result.deliver.clone().map(|message| say(self, message));
+        let note = result.note.clone().map(|note| one_text(&self.hook_says(&hook, &text_content(note))));
+        let deliver = result.deliver.as_ref().map(|message| self.hook_says(&hook, message));
         if (&note, &deliver) != (&result.note, &result.deliver) {
             settlement.result = Some(Arc::new(ToolResult { note, deliver, ..(**result).clone() }));
         }

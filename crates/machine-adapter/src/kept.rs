@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use machine_core::ask::Executed;
 use machine_core::ids::CallId;
-use machine_core::message::{Body, Content, Part};
+use machine_core::message::{Content, Part, keep_output};
 use machine_core::outcome::{Outcome, ToolResult};
 
 /// What a host keeps for its finalizer.
@@ -27,22 +27,7 @@ impl Kept {
     /// Keeps output on the way, up to what the model may read of it (V15).
     pub fn output(&mut self, call: CallId, output: &Content, limit: usize) {
         let Pieces { parts, chars } = self.pieces.entry(call).or_default();
-        for part in output.iter() {
-            let room = limit.saturating_sub(*chars);
-            match &part.body {
-                Body::Text(text) if room > 0 => {
-                    let kept = text.char_indices().nth(room).map_or(&**text, |(end, _)| &text[..end]);
-                    *chars += kept.chars().count();
-                    parts.push(Part::text(kept));
-                }
-                Body::Text(_) => {}
-                _ if room > 0 => {
-                    *chars += 1;
-                    parts.push(part.clone());
-                }
-                _ => {}
-            }
-        }
+        keep_output(parts, chars, output, limit);
     }
 
     /// Keeps what an execution brought; gives what the engine may know of it. Of one that was stopped the output so

@@ -9,6 +9,7 @@
 //! | `deliver` | an input becomes an event of the machine that it belongs to |
 //! | `route` | a signal becomes what it asks for: one match, one line a signal |
 //! | [`asks`] | the table of open asks |
+//! | `recent` | a map that finds its newest keys without a search |
 //! | [`batch`] | who may start: accesses, cap, call order |
 //! | `scheduling` | the life of calls: opening, starting, answering, ending |
 //! | `at_turn_end` | background calls and the end of their turn; calls that a prompt cuts |
@@ -43,6 +44,7 @@ mod hook_text;
 pub mod kept;
 pub mod ledger;
 pub mod out;
+mod recent;
 mod recover;
 mod repeat;
 mod result;

@@ -20,13 +20,13 @@ impl Run<'_> {
     pub(crate) fn recovered(&mut self, ran: &[CallId]) -> Fit {
         self.recovering = true;
         let waits = |call: &Machine<Call>| matches!(call.state(), State::Authorizing(_));
-        let waiting = self.engine.calls.iter().any(|(id, call)| waits(call) && !ran.contains(id));
+        let waiting = self.engine.calls.iter().any(|(id, call)| waits(call) && !ran.contains(&id));
         self.engine.told = match self.engine.told {
             Told::Nothing => Told::Nothing,
             Told::Reopened | Told::Last { .. } => Told::Reopened,
         };
         self.out.events.push(Report::Recovered);
-        let calls: Vec<_> = self.engine.calls.keys().copied().collect();
+        let calls: Vec<_> = self.engine.calls.keys().collect();
         self.push(Work::ToAgent(machine_agent::Event::Crash { alive: waiting }));
         self.push(Work::ToTurn(machine_turn::Event::Crash { waiting }));
         for call in calls {
@@ -65,7 +65,7 @@ impl Run<'_> {
 
     /// The turn ends in memory; so do its calls, and those in the background.
     pub(crate) fn fault_work(&mut self, why: Text) {
-        let calls: Vec<_> = self.engine.calls.keys().copied().collect();
+        let calls: Vec<_> = self.engine.calls.keys().collect();
         let turn = core::iter::once(Work::ToTurn(machine_turn::Event::Fault(why)));
         let calls = calls.into_iter().map(|call| Work::ToCall(call, machine_tool::Event::Fault));
         // Where the check failed before the batch was there, nobody else says that it is over.

@@ -128,3 +128,24 @@ fn key(call: &ToolCall) -> Digest {
     };
     Digest::of(&(tool, args))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One batch after the other, each with one new key: the keys that were used last are remembered, no more and no fewer.
+    #[test]
+    fn c_t19_the_keys_that_were_used_last_are_remembered() {
+        let mut repeats = Repeats::default();
+        let key = |step: u32| Digest::of(&step);
+        let most = u32::try_from(REMEMBERED).expect("a small number");
+        for step in 1..=most + 40 {
+            repeats.brought.insert(key(step), Some(key(0)));
+            repeats.close(step);
+            let first = step.saturating_sub(most) + 1;
+            let known: BTreeSet<Digest> = (first..=step).map(key).collect();
+            assert!(repeats.seen.keys().eq(&known), "after {step} batches, from {first} on");
+            assert_eq!(repeats.by_step.len(), known.len());
+        }
+    }
+}

@@ -11,24 +11,41 @@ use machine_core::outcome::{ErrorCode, Outcome, Settlement, ToolResult};
 pub(crate) fn content(settlement: &Settlement, limit: usize) -> Content {
     let Settlement { outcome, result, cause } = settlement;
     let result = result.as_deref();
-    let output = result.map(|result| bounded(result, limit)).unwrap_or_default();
-    let speaks = output.iter().any(|part| matches!(&part.body, Body::Text(text) if !text.trim().is_empty()));
     // What ran and said something speaks for itself; every other outcome is explained first.
-    let silent = speaks && matches!(outcome, Outcome::Ok | Outcome::Error { code: ErrorCode::Failed });
-    let mut parts = Vec::with_capacity(output.len() + 2);
-    if !silent {
-        let media_only = outcome.is_ok() && !output.is_empty();
-        parts.push(if media_only {
+    let plain = matches!(outcome, Outcome::Ok | Outcome::Error { code: ErrorCode::Failed });
+    if let Some(result) = result.filter(|result| plain && is_whole(result, limit)) {
+        return result.output.as_slice().into();
+    }
+    let mut parts = result.map(|result| bounded(result, limit)).unwrap_or_default();
+    let speaks = parts.iter().any(is_said);
+    if !(speaks && plain) {
+        let media_only = outcome.is_ok() && !parts.is_empty();
+        let text = if media_only {
             Part::text("The tool returned media.")
         } else {
             Part::text(outcome.wording(cause.as_deref()))
-        });
+        };
+        parts.insert(0, text);
     }
-    parts.extend(output);
     if let Some(note) = result.and_then(|result| result.note.clone()).filter(|note| !note.trim().is_empty()) {
         parts.push(Part::text(note));
     }
     parts.into()
+}
+
+fn is_said(part: &Part) -> bool {
+    matches!(&part.body, Body::Text(text) if !text.trim().is_empty())
+}
+
+/// Whether the model reads the output as it is.
+fn is_whole(result: &ToolResult, limit: usize) -> bool {
+    let ToolResult { output, note, truncated, keep_whole, .. } = result;
+    let fits = || *keep_whole || output.iter().map(Part::chars).sum::<usize>() <= limit;
+    note.is_none()
+        && !truncated
+        && output.iter().all(Part::is_visible)
+        && output.iter().any(is_said)
+        && fits()
 }
 
 /// Output within the limit: head, marker, tail. Blank text goes, media stays.

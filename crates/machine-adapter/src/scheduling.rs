@@ -131,7 +131,7 @@ impl Run<'_> {
     }
 
     fn lingers(&mut self, call: CallId, detached: bool, told: &Settlement) {
-        let Some(tool) = self.engine.calls.get(&call).map(|call| call.data().tool.clone()) else { return };
+        let Some(tool) = self.engine.calls.get(call).map(|call| call.data().tool.clone()) else { return };
         let since = self.at;
         let told = result::content(told, self.engine.turn_config.calls.output_chars);
         self.step_agent(&machine_agent::Event::Lingers { call, tool, detached, since, told });
@@ -162,7 +162,7 @@ impl Run<'_> {
     /// With a finalizer nobody rewrote its output: it is withheld (C11).
     fn late_notice(&self, call: CallId, settlement: &Settlement) -> Content {
         let Config { ask, calls, .. } = &*self.engine.turn_config;
-        let tool = self.engine.calls.get(&call).map_or("", |call| &call.data().tool);
+        let tool = self.engine.calls.get(call).map_or("", |call| &call.data().tool);
         let (how, output) = (named(settlement), if ask.finalize { " Its output is withheld." } else { "" });
         let head = alloc::format!(
             "[Call {call} of `{tool}` was answered before it ended. It ended after all: {how}.{output}]"
@@ -173,7 +173,7 @@ impl Run<'_> {
     }
 
     fn notice(&self, call: CallId, settlement: &Settlement) -> Content {
-        let tool = self.engine.calls.get(&call).map_or("", |call| &call.data().tool);
+        let tool = self.engine.calls.get(call).map_or("", |call| &call.data().tool);
         let head =
             Part::text(alloc::format!("[Background call {call} of `{tool}` ended: {}]", named(settlement)));
         let body = result::content(settlement, self.engine.turn_config.calls.output_chars);
@@ -185,7 +185,7 @@ impl Run<'_> {
         self.engine.asks.forget_execution(call);
         let rules = &self.engine.turn_config.calls.paths;
         self.engine.batch.end(call, rules);
-        self.engine.calls.remove(&call);
+        self.engine.calls.remove(call);
         if self.engine.agent.data().roster.get(&call).is_some() {
             self.step_agent(&machine_agent::Event::CallEnded(call));
         }

@@ -9,6 +9,7 @@ use machine_core::config::Questions;
 use machine_core::ids::InputId;
 use machine_core::input::{Abort, Command, Note, Refused, Reminder, Submit, Target};
 use machine_core::message::{Body, Content, Part, ToolCall};
+use machine_testkit::script::Behaviour;
 use proptest::prelude::*;
 use story::*;
 
@@ -83,6 +84,17 @@ fn c_a10_the_last_reminder_is_remembered() {
     }
 }
 
+/// A reminder that comes again takes the place of the old one: it needs no room (A07, A24).
+#[test]
+fn c_a24_a_reminder_that_comes_again_needs_no_room() {
+    let mut world = world(with(|config| config.inbox.next_step = 1), model([text("ok")]));
+    let full = Err(Refused::Full { what: "inbox.next_step", limit: 1 });
+    assert_eq!(world.send(remind("r", "first", false)), Ok(()));
+    assert_eq!(world.send(remind("q", "another", false)), full);
+    assert_eq!(world.send(remind("r", "again", false)), Ok(()));
+    assert_eq!(world.send(remind("q", "another", false)), full);
+}
+
 /// An abort may name the prompt that is being screened; it stops nothing else.
 #[test]
 fn c_x12_an_abort_of_a_screened_prompt() {
@@ -100,4 +112,19 @@ fn c_x12_an_abort_of_a_screened_prompt() {
     assert_eq!(world.send(abort("a")), Ok(()));
     assert_eq!(world.send(abort("a")), Err(Refused::NotThatTurn), "it is dropped");
     assert_eq!(world.send(abort("b")), Ok(()), "the next one goes on");
+}
+
+/// A call is cancelled once: what is being stopped, or is over, has nothing to cancel (C13).
+#[test]
+fn c_c13_a_call_that_is_being_stopped_is_not_cancelled_again() {
+    let script = model([calls(&["a"]), text("1")]).tool("a", Behaviour::hang().deaf());
+    let mut world = go(with(|config| config.calls.grace_ms = 50), script);
+    let cancel = |world: &mut World| world.send(Command::CancelCall(call(1, 1, 0), Cause::by(By::User)));
+    let nothing = Err(Refused::UnknownCall(call(1, 1, 0)));
+    assert_eq!(cancel(&mut world), nothing, "it is not there yet");
+    world.run_until(10).unwrap();
+    assert_eq!(cancel(&mut world), Ok(()));
+    assert_eq!(cancel(&mut world), nothing, "it is being stopped");
+    world.run_until(100).unwrap();
+    assert_eq!(cancel(&mut world), nothing, "it was answered, and is deaf");
 }

@@ -153,6 +153,12 @@ fn c_c15_the_turn_waits_for_it() {
     assert_eq!(rest(&mut world), "go | [job] | job ok | 1 | end of 1.1.1.0 | 2");
     assert_eq!((ends(&world).as_str(), waits(&world)), ("completed", vec![(5, 50)]));
     assert_eq!(world.now(), 34, "no timer is left");
+    // For those alone that ask for it: others are in the background too.
+    let other = Behaviour::hang().detaches(1).plan(at_turn_end(AtTurnEnd::GoOn));
+    let mut world = go(with(|_| {}), job(Behaviour::ok("done", 30), WAIT).tool("b", other));
+    world.host.responses[0] = calls(&["job", "b"]);
+    world.run_until(20).unwrap();
+    assert_eq!(waits(&world), [(6, 50)]);
     // Not for ever: it goes on in the background.
     let mut world = go(with(|_| {}), job(Behaviour::ok("done", 100), WAIT));
     world.run_until(60).unwrap();

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use machine_core::ask::{Answer, Gated, Proceed, StopVerdict};
 use machine_core::config::Config;
 use machine_core::event::Event;
-use machine_core::message::{Origin, Said, text_content};
+use machine_core::input::Command;
+use machine_core::message::{Body, Message, Origin, Part, Said, text_content};
 use machine_core::outcome::ToolResult;
 use machine_testkit::script::{Behaviour, Reply};
 use story::*;
@@ -77,6 +78,43 @@ fn c_h09_the_budget_begins_again_with_each_turn() {
         format!("go | gate aaaaaa | 1 | hook [1 {MARKER} | gate [6 {MARKER} | 2 | x | gate dddddd | 3");
     assert_eq!(rest(&mut world), right);
     assert_eq!(cuts(&world), [("tests".into(), 1, 0), ("clock".into(), 6, 0)]);
+}
+
+/// What a stop hook said while the agent pauses is read in a later turn: it takes that one's room.
+#[test]
+fn c_h09_a_message_counts_in_the_turn_that_reads_it() {
+    let script = model([text("1"), text("2")])
+        .hook("Gate", gate(vec![]))
+        .hook("Stop", Reply { after: 5, ..stop(said("tests", "aaaaaa")) })
+        .hook("Gate", gate(vec![said("clock", "bbbb")]));
+    let mut world = go(room(6), script);
+    world.arrange(3, Command::Pause);
+    world.arrange(20, Command::Configure(Arc::new(room(4))));
+    world.arrange(30, Command::Resume);
+    let right = format!("go | 1 | hook aaaa[2 {MARKER} | gate [4 {MARKER} | 2");
+    assert_eq!(rest(&mut world), right);
+    assert_eq!(cuts(&world), [("tests".into(), 6, 4), ("clock".into(), 4, 0)]);
+    assert_eq!(world.ends().len(), 2);
+}
+
+/// Part by part: what is no text stays, and no part is left empty.
+#[test]
+fn c_h09_a_message_of_several_parts_is_cut_as_one_text() {
+    let image = Part::from(Body::Media { kind: "image/png".into(), at: "file:a.png".into() });
+    let content = || [Part::text("aaaa"), image.clone(), Part::text("bbbb")].into();
+    for (budget, kept) in
+        [(6, vec!["aaaa", "bb"]), (5, vec!["aaaa", "b"]), (4, vec!["aaaa"]), (3, vec!["aaa"])]
+    {
+        let message = Said { hook: "clock".into(), content: content() };
+        let mut world = go(room(budget), model([text("1")]).hook("Gate", gate(vec![message])));
+        rest(&mut world);
+        let entry = world.engine.history().iter().nth(1).unwrap();
+        let Message::User { content } = &entry.message else { panic!("a gate speaks as a user") };
+        let marker = format!("[{} {MARKER}", 8 - budget);
+        let mut wanted: Vec<Part> = kept.into_iter().map(Part::text).chain([Part::text(marker)]).collect();
+        wanted.insert(1, image.clone());
+        assert_eq!(**content, *wanted, "{budget}");
+    }
 }
 
 /// H09.

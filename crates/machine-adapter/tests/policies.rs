@@ -119,6 +119,15 @@ fn c_t12_whatever_a_closing_step_says_it_is_the_step_limit() {
         let end = &world.ends()[0];
         assert_eq!((end.reason.name(), end.truncated), ("step_limit", finish == Finish::MaxTokens));
     }
+    // One that says nothing is over if it was cut, and asked for again if it was not (T11).
+    let silent = |finish| [calls(&["a"]), streams([], finish), text("so far")];
+    for (finish, right) in
+        [(Finish::MaxTokens, ("go | [a] | a ok", 2)), (Finish::EndTurn, ("go | [a] | a ok | so far", 3))]
+    {
+        let mut world = go(closing(1), model(silent(finish)).tool("a", Behaviour::ok("A", 1)));
+        assert_eq!((rest(&mut world).as_str(), requests(&world)), right);
+        assert_eq!(ends(&world), "step_limit");
+    }
     let mut world = go(closing(1), model(cut(Finish::Filtered)).tool("a", Behaviour::ok("A", 1)));
     rest(&mut world);
     assert_eq!(ends(&world), "filtered", "but a filter comes first (T13)");
@@ -226,6 +235,17 @@ fn choices(world: &World) -> Vec<ToolChoice> {
 
 fn tables(world: &World) -> Vec<usize> {
     world.host.requests.iter().map(|request| request.tools.len()).collect()
+}
+
+/// What forces nothing stays as it was said, also after calls (T22).
+#[test]
+fn c_t22_a_choice_that_forces_nothing_stays() {
+    for choice in [ToolChoice::Auto, ToolChoice::None] {
+        let script = model([calls(&["a"]), text("done")]).tool("a", Behaviour::ok("A", 1));
+        let mut world = go(choosing(choice.clone()), script);
+        rest(&mut world);
+        assert_eq!(choices(&world), [choice.clone(), choice]);
+    }
 }
 
 /// T22.

@@ -23,13 +23,10 @@ impl sm::State<Agent> for State {
     fn call_handler(&mut self, agent: &mut Agent, event: &Event, ctx: &mut Ctx<'_>) -> Outcome<State> {
         match (self, event) {
             (State::Held(_), Event::Submit(submit)) if submit.wake => agent.enqueue(ctx, submit).release(ctx).next(ctx),
-            (State::Held(_), Event::Submit(submit)) => { agent.enqueue(ctx, submit); Handled }
             (State::Held(_), Event::Notify(note)) => { agent.inbox.lane_note(ctx, note, true); agent.release(ctx).next(ctx) }
             (State::Held(_), Event::Resume { unanswered }) => agent.release(ctx).resume(ctx, *unanswered),
             (State::Held(why), Event::Maintain) => agent.maintain(ctx, Back::Held(*why)),
             (State::Held(_), Event::Pause) => { agent.pause(ctx); Handled }
-            (State::Held(_), Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); Handled }
-            (State::Held(_), Event::CallEnded(call)) => { agent.roster.remove(*call); Handled }
             (State::Held(_), Event::Crash { .. }) => { agent.forget_screens(ctx); Handled }
 
             (State::Ready | State::Waiting, Event::Submit(submit)) => agent.enqueue(ctx, submit).next(ctx),
@@ -38,7 +35,6 @@ impl sm::State<Agent> for State {
             (State::Ready | State::Waiting, Event::Maintain) => agent.maintain(ctx, Back::Idle),
             (State::Ready | State::Waiting, Event::Pause) => { agent.pause(ctx); Handled }
             (State::Ready | State::Waiting, Event::BackgroundEnded { call, content, wake }) => { agent.background_ended(*call, content, *wake); agent.next(ctx) }
-            (State::Ready | State::Waiting, Event::CallEnded(call)) => { agent.roster.remove(*call); agent.next(ctx) }
             (State::Ready | State::Waiting, Event::Crash { .. }) => agent.reopened(ctx),
 
             (State::Screening(id), Event::Screened(of, verdict)) if id == of => { agent.screened(ctx, of, verdict); agent.after_screen(ctx, of) }
@@ -47,7 +43,7 @@ impl sm::State<Agent> for State {
             (State::Screening(id), Event::Replace(of, message)) if id == of => { agent.replace(ctx, of, message); agent.screen_goes_on(ctx, of) }
             (State::Screening(id), Event::Abort(_)) => { agent.take_back(ctx, &id.clone(), Receipt::Dropped(DroppedBecause::Aborted)); agent.next(ctx) }
             (State::Screening(_), Event::Pause) => { agent.pause(ctx); Handled }
-            (State::Screening(_), Event::Resume { .. }) if agent.paused => { agent.unpause(ctx); Handled }
+            (State::Screening(_), Event::Resume { .. }) => { agent.unpause(ctx); Handled }
             (State::Screening(_), Event::Close) => agent.close(ctx, None),
             (State::Screening(_), Event::Crash { .. }) => agent.reopened(ctx),
 
@@ -118,8 +114,7 @@ impl sm::Superstate<Agent> for Parent<'_> {
             // Results may carry messages while the turn is being stopped too: they wait for the next one.
             (Parent::Running(_), Event::Own(messages)) => { agent.own(messages); Handled }
             (Parent::Running(_), Event::Pause) => { agent.pause(ctx); Handled }
-            (Parent::Running(_), Event::Resume { .. }) if agent.paused => { agent.unpause(ctx); Handled }
-            (Parent::Running(_), Event::Crash { alive: true }) => Handled,
+            (Parent::Running(_), Event::Resume { .. }) => { agent.unpause(ctx); Handled }
             (Parent::Running(active), Event::Crash { alive: false }) => { agent.forget_screens(ctx); active.hold = true; Handled }
             (Parent::Running(active), Event::Fault { why, check }) => agent.fault(ctx, why, *check, Some(active.take())),
 

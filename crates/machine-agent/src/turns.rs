@@ -53,11 +53,12 @@ impl Agent {
         let mut active =
             Active { turn, prompts: Vec::new(), opener: opener.clone(), hold: false, returned: Vec::new() };
         ctx.report(Report::TurnStarted { turn, prompt: opener });
+        // First, as it also lets through what nobody is asked about any more.
+        self.screen_lane(ctx);
         self.drain(ctx, &mut active);
         if let Some(prompt) = prompt {
             self.commit(ctx, &mut active, Waiting::Prompt(prompt));
         }
-        self.screen_lane(ctx);
         ctx.send(Signal::StartTurn(turn));
         Transition(State::Active(active))
     }

@@ -1,7 +1,6 @@
 //! What a call touches, and which accesses conflict (B01 to B03).
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -86,19 +85,17 @@ pub struct PathRules {
 /// `.` and empty segments go, `..` takes one segment away and stops at the top. Lexical, for scheduling alone,
 /// never for permission (B03).
 pub fn normalise(path: &str, rules: &PathRules) -> String {
-    let mut segments: Vec<&str> = Vec::new();
-    let parts = if is_absolute(path) { [path, ""] } else { [&*rules.root, path] };
-    for segment in parts.iter().flat_map(|part| part.split(['/', '\\'])) {
+    let root = if is_absolute(path) { "" } else { &*rules.root };
+    let mut out = String::with_capacity(root.len() + path.len() + 2);
+    for segment in [root, path].iter().flat_map(|part| part.split(['/', '\\'])) {
         match segment {
             "" | "." => {}
-            ".." => drop(segments.pop()),
-            name => segments.push(name),
+            ".." => out.truncate(out.rfind('/').unwrap_or(0)),
+            name => {
+                out.push('/');
+                out.push_str(name);
+            }
         }
-    }
-    let mut out = String::with_capacity(path.len() + 1);
-    for segment in segments {
-        out.push('/');
-        out.push_str(segment);
     }
     if rules.ignore_case {
         out.make_ascii_lowercase();
@@ -130,7 +127,7 @@ fn clash(a: &Touch, b: &Touch, rules: &PathRules) -> bool {
 
 /// Whether `path` lies strictly below `top`, both normalised.
 fn is_below(path: &str, top: &str) -> bool {
-    path.len() > top.len() && path.starts_with(top) && path.as_bytes()[top.len()] == b'/'
+    path.strip_prefix(top).is_some_and(|rest| rest.starts_with('/'))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! way there may be [`Piece`]s. Nothing is matched by position or by "the latest". An ask is an *act* (an
 //! attempt, an execution), which leaves only when the journal is durable up to its input, or a *question*,
 //! which leaves at once and may be asked again (J02).
+use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -356,6 +357,17 @@ pub enum Prepared {
     Skipped(Text),
     /// A hook answers in its place.
     Answered(Arc<ToolResult>),
+}
+
+impl Prepared {
+    /// There is no such tool, but these: the model reads their names, joined as they are given.
+    pub fn unknown_tool<'t>(known: impl IntoIterator<Item = &'t str>) -> Self {
+        let known: Vec<&str> = known.into_iter().collect();
+        Self::UnknownTool(match &*known.join(", ") {
+            "" => "There are no tools now.".into(),
+            names => format!("The tools are: {names}.").into(),
+        })
+    }
 }
 
 /// How a call will run, judged on its final arguments (C03).

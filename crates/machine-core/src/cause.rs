@@ -1,5 +1,6 @@
 //! Who stops something, why, and how an ask is taken back (X01).
 use alloc::sync::Arc;
+use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -71,5 +72,21 @@ impl Cause {
     /// Whether a person did it on purpose.
     pub fn is_by_user(&self) -> bool {
         self.by == By::User
+    }
+}
+
+impl fmt::Display for Cause {
+    /// Who, and why if they said so: it goes on from "stopped by".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.by {
+            By::User => "the user",
+            By::Timeout => "a time-out",
+            By::Parent => "the end of its call",
+            By::Shutdown => "the end of the process",
+            By::Program => "a program",
+            By::Steer => "a new prompt",
+            By::TurnEnd => "the end of its turn",
+        })?;
+        self.reason.as_ref().map_or(Ok(()), |reason| write!(f, ", {reason}"))
     }
 }

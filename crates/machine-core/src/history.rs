@@ -222,6 +222,21 @@ impl History {
         self.entries.iter()
     }
 
+    /// The entries of this turn, newest first. Its next one may have begun already.
+    pub fn of_turn(&self, turn: TurnId) -> impl Iterator<Item = &Arc<Entry>> {
+        let newest_first = self.iter().rev().skip_while(move |entry| entry.turn != Some(turn));
+        newest_first.take_while(move |entry| entry.turn == Some(turn))
+    }
+
+    /// What the model said last in this turn: the text of its newest message that has some. Empty if none has.
+    pub fn answer(&self, turn: TurnId) -> String {
+        let said = self.of_turn(turn).find_map(|entry| match &entry.message {
+            Message::Assistant { .. } => Some(entry.message.text()).filter(|text| !text.is_empty()),
+            _ => None,
+        });
+        said.unwrap_or_default()
+    }
+
     /// The digest over all entries, in order.
     pub fn digest(&self) -> Digest {
         self.digest

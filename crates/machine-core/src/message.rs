@@ -1,5 +1,6 @@
 //! What a model reads and writes, neutral to any provider (V01), and history entries with their origin (V07).
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -320,4 +321,27 @@ impl Message {
             })
             .collect()
     }
+}
+
+/// Keeps output on the way, up to `limit` characters in all; what is no text counts as one (V15). `chars`: how many are
+/// kept. Whether nothing was left out.
+pub fn keep_output(kept: &mut Vec<Part>, chars: &mut usize, more: &[Part], limit: usize) -> bool {
+    let mut whole = true;
+    for part in more {
+        let room = limit.saturating_sub(*chars);
+        let (fits, count) = match &part.body {
+            Body::Text(text) => {
+                let end = text.char_indices().nth(room).map_or(text.len(), |(end, _)| end);
+                whole &= end == text.len();
+                (Part::text(&text[..end]), text[..end].chars().count())
+            }
+            _ => (part.clone(), room.min(1)),
+        };
+        whole &= count > 0 || fits.as_text().is_some();
+        *chars += count;
+        if count > 0 {
+            kept.push(fits);
+        }
+    }
+    whole
 }

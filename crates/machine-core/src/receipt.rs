@@ -1,4 +1,6 @@
 //! What becomes of an input (E08), and why one is kept.
+use core::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
@@ -40,6 +42,18 @@ pub enum DroppedBecause {
     Superseded,
     /// The background call's end was told otherwise (C13).
     Consumed,
+}
+
+impl fmt::Display for DroppedBecause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blocked(why) => write!(f, "blocked, {why}"),
+            Self::ScreenFailed => f.write_str("its screening failed"),
+            Self::Aborted => f.write_str("aborted while it was screened"),
+            Self::Superseded => f.write_str("a newer one took its place, or it said nothing new"),
+            Self::Consumed => f.write_str("it was told otherwise"),
+        }
+    }
 }
 
 /// Why pending input is held (A14, A15).

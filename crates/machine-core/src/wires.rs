@@ -1,5 +1,5 @@
 //! Ids of calls on the wire: the provider's where it is legal and free, else one made from it by a fixed rule (V03).
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use core::hash::BuildHasherDefault;
@@ -27,7 +27,7 @@ pub struct Wires {
 pub struct Minting<'w> {
     wires: &'w Wires,
     /// Those of this response.
-    fresh: Set,
+    fresh: BTreeSet<Text>,
     /// What has moved on since, of the memo.
     free: BTreeMap<String, u32>,
 }
@@ -40,7 +40,7 @@ impl Wires {
 
     /// For the calls of a response that is not committed yet.
     pub fn minting(&self) -> Minting<'_> {
-        Minting { wires: self, fresh: Set::default(), free: BTreeMap::new() }
+        Minting { wires: self, fresh: BTreeSet::new(), free: BTreeMap::new() }
     }
 
     /// Marks an id as used: whether it was free.
@@ -78,7 +78,7 @@ impl Minting<'_> {
     }
 
     fn claim(&mut self, wire: &Text) {
-        self.fresh.insert_mut(wire.clone());
+        self.fresh.insert(wire.clone());
         self.free.extend(moved_on(wire, |key, count| self.first_free(key, count), |wire| self.is_used(wire)));
     }
 

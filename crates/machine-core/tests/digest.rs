@@ -132,8 +132,11 @@ fn c_j06_a_digest_reads_back() {
         assert_eq!(format!("\"{digest:?}\""), json);
     }
     for bad in ["\"\"", "\"x\"", "1", "\"-1\"", "\"100000000000000000000000000000000\""] {
-        assert!(serde_json::from_str::<Digest>(bad).is_err(), "{bad}");
+        let error = serde_json::from_str::<Digest>(bad).expect_err(bad).to_string();
+        assert!(error.contains("expected 32 hexadecimal digits"), "{error}");
     }
+    let error = serde_json::from_str::<Digest>("7").expect_err("a number").to_string();
+    assert!(error.contains("expected 32 hexadecimal digits"), "{error}");
 }
 
 #[test]

@@ -258,3 +258,19 @@ fn c_a18_a_fold_leaves_the_open_batch_alone() {
     let refused = history.edit(&Edit::Fold { up_to: 3, into: vec![user("summary")] });
     assert!(refused.is_err(), "call 1 runs, and history does not know it any more");
 }
+
+#[test]
+fn c_t18_an_end_says_in_words_why() {
+    use machine_core::ask::{By, Cause};
+    use machine_core::event::{EndReason, TurnError};
+    let empty = TurnError::EmptyResponse { tries: 3 };
+    for (reason, words) in [
+        (EndReason::DONE, "completed"),
+        (EndReason::Blocked("not today".into()), "blocked: not today"),
+        (EndReason::StepLimit, "stopped at the step limit"),
+        (EndReason::Aborted(Cause::by(By::User)), "aborted by the user"),
+        (EndReason::Failed(Arc::new(empty)), "failed: the model answered with nothing 3 times"),
+    ] {
+        assert_eq!(reason.to_string(), words);
+    }
+}

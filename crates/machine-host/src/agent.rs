@@ -8,18 +8,20 @@ use machine_core::access::Access;
 use machine_core::ask::Cause;
 use machine_core::config::Config;
 use machine_core::digest::Digest;
-use machine_core::event::{MaintenanceEnd, TurnEnd};
+use machine_core::event::{EndReason, MaintenanceEnd, TurnEnd};
 use machine_core::history::History;
 use machine_core::ids::{CallId, InputId};
 use machine_core::input::{Abort, Command, Target};
 use machine_core::usage::UsageSum;
 use machine_journal::{events, oldest_event};
 use tokio::sync::oneshot;
+use tracing::Span;
 
 use crate::approvals::Decision;
 use crate::builder::{AgentBuilder, drawn_branch};
 use crate::driver::Request;
-use crate::error::{CommandError, PromptError};
+use crate::error::{AnswerError, CommandError, PromptError};
+use crate::hooks::EndedTurn;
 use crate::say::Say;
 use crate::session::Parked;
 use crate::slot::Slot;
@@ -50,12 +52,24 @@ impl Agent {
         Self { slot }
     }
 
-    /// Sends a prompt and waits for the end of its own turn (T18). Whoever stops waiting does not stop the turn.
+    /// Sends a prompt and waits for the end of its own turn (T18). Whoever stops waiting does not stop the turn. A turn
+    /// that failed or was stopped has an end like any other: [`TurnEnd::reason`] says which.
     pub async fn prompt(&self, prompt: impl Into<Say>) -> Result<TurnEnd, PromptError> {
-        self.check_outside()?;
-        let submit = prompt.into().into_submit();
-        let id = submit.id.clone();
-        self.ask(|to| Request::Command(Command::Submit(submit), Reply::TurnEnd(id, to))).await?
+        self.turn(prompt.into()).await.map(|ended| ended.end)
+    }
+
+    /// Like [`prompt`](Self::prompt), for who wants the answer and nothing else: what the model said last in the turn. It
+    /// is empty if that was no text.
+    ///
+    /// # Errors
+    ///
+    /// Also if the turn did not complete.
+    pub async fn answer(&self, prompt: impl Into<Say>) -> Result<String, AnswerError> {
+        let EndedTurn { end, history } = self.turn(prompt.into()).await?;
+        match end.reason {
+            EndReason::Completed { .. } => Ok(history.answer(end.turn)),
+            _ => Err(AnswerError::Ended(end)),
+        }
     }
 
     /// Sends a prompt; gives its id when it is accepted (A03).
@@ -298,6 +312,14 @@ impl Agent {
         let (to, answer) = oneshot::channel();
         self.slot.send(request(to)).await?;
         answer.await.map_err(|_| CommandError::Gone)
+    }
+
+    async fn turn(&self, prompt: Say) -> Result<EndedTurn, PromptError> {
+        self.check_outside()?;
+        let submit = prompt.into_submit();
+        let id = submit.id.clone();
+        let span = Span::current();
+        self.ask(|to| Request::Command(Command::Submit(submit), Reply::TurnEnd(id, span, to))).await?
     }
 
     fn check_outside(&self) -> Result<(), CommandError> {

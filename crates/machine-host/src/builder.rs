@@ -1,11 +1,10 @@
 //! How an agent is described and opened.
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use machine_core::Text;
-use machine_core::config::{Config, Settings, ToolSpec};
+use machine_core::config::{Config, Settings};
 
 use crate::agent::Agent;
 use crate::chain::Chain;
@@ -22,17 +21,20 @@ use crate::say::random;
 use crate::session::Parked;
 use crate::session::{Parent, Parts};
 use crate::slot::Slot;
+use crate::source::{Table, ToolSource};
 use crate::tool::Tool;
 use crate::watch::{BEHIND, Events, Watch};
 use crate::watchers::Watchers;
 
 /// Describes an agent: a model, tools, hooks, a journal, limits. [`Agent::builder`] begins one.
 pub struct AgentBuilder {
+    name: Option<Text>,
     config: Config,
     branch: Option<u32>,
     model: Option<Arc<dyn Model>>,
     limit: Option<ModelLimit>,
     tools: Vec<(Arc<dyn Tool>, bool)>,
+    sources: Vec<Arc<dyn ToolSource>>,
     pub(crate) hooks: Added,
     journal: Option<Box<dyn Journal>>,
     parked: Option<Parked>,
@@ -59,11 +61,13 @@ struct Found {
 impl AgentBuilder {
     pub(crate) fn new() -> Self {
         Self {
+            name: None,
             config: Config::default(),
             branch: None,
             model: None,
             limit: None,
             tools: Vec::new(),
+            sources: Vec::new(),
             hooks: Added::default(),
             journal: None,
             parked: None,
@@ -73,6 +77,11 @@ impl AgentBuilder {
             clock: WallClock::system(),
             watch_buffer: BEHIND,
         }
+    }
+
+    /// What the agent is called in a log ([`names::AGENT_NAME`](crate::names::AGENT_NAME)). Default: nothing.
+    pub fn name(self, name: impl Into<Text>) -> Self {
+        Self { name: Some(name.into()), ..self }
     }
 
     /// System text.
@@ -117,6 +126,13 @@ impl AgentBuilder {
     /// A tool that runs when it is called but is not offered, as when a gate offers it in some steps (T04).
     pub fn hidden_tool(mut self, tool: impl Tool) -> Self {
         self.tools.push((Arc::new(tool), false));
+        self
+    }
+
+    /// Tools that come and go, such as those of a server. They are offered after the others, in the order of the sources
+    /// (T04).
+    pub fn tools_from(mut self, source: impl ToolSource) -> Self {
+        self.sources.push(Arc::new(source));
         self
     }
 
@@ -193,18 +209,20 @@ impl AgentBuilder {
     }
 
     async fn open_with(self, watch: Arc<Watch>) -> Result<Agent, OpenError> {
-        let (opening, Found { journal, parked }) = self.finish()?;
+        let (opening, Found { journal, parked }) = self.finish().await?;
         let spine = open(opening, journal, parked, watch).await?;
         Ok(Agent::of(Slot::of(spine)))
     }
 
-    fn finish(self) -> Result<(Opening, Found), OpenError> {
+    async fn finish(self) -> Result<(Opening, Found), OpenError> {
         let Self {
+            name,
             mut config,
             branch,
             model,
             limit,
             tools,
+            sources,
             hooks,
             journal,
             parked,
@@ -215,7 +233,7 @@ impl AgentBuilder {
             watch_buffer,
         } = self;
         let model = model.ok_or(OpenError::NoModel)?;
-        let (offered, tools) = table(tools)?;
+        let (tools, offered) = Table::open(tools, sources).await?;
         config.request.tools = offered;
         let chain = Chain::of(hooks.in_order()?);
         let inside = match &parent {
@@ -229,6 +247,7 @@ impl AgentBuilder {
         }
         let watchers = Watchers::of(chain.hooks(), inside.clone(), watch_buffer);
         let parts = Arc::new(Parts {
+            name,
             model,
             limit,
             tools,
@@ -249,20 +268,4 @@ impl AgentBuilder {
 /// A branch for a new session or a fork: a label that no other session is likely to have, so any 32 random bits do (V02).
 pub fn drawn_branch() -> u32 {
     random().to_le_bytes()[..4].iter().fold(0, |b, x| b << 8 | u32::from(*x))
-}
-
-type Table = BTreeMap<Text, Arc<dyn Tool>>;
-
-fn table(tools: Vec<(Arc<dyn Tool>, bool)>) -> Result<(Arc<[ToolSpec]>, Table), OpenError> {
-    let (mut offered, mut table) = (Vec::new(), Table::new());
-    for (tool, offer) in tools {
-        let spec = tool.spec();
-        if table.insert(spec.name.clone(), tool).is_some() {
-            return Err(OpenError::SameTool(spec.name));
-        }
-        if offer {
-            offered.push(spec);
-        }
-    }
-    Ok((offered.into(), table))
 }

@@ -1,6 +1,7 @@
 //! Everything that an agent has started: each piece of work is joined, so that its panic is the answer of its ask and
 //! nothing vanishes unseen (H03).
-use std::collections::HashMap;
+use std::any::Any;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,21 +9,24 @@ use machine_core::Text;
 use machine_core::ask::{HookError, Withdrawal};
 use machine_core::canary::Canary;
 use machine_core::ids::AskId;
+use tokio::task::coop::consume_budget;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
-use crate::errands::{Done, Errand, Kind};
+use crate::errands::{AtHand, Done, Errand, Kind, Work};
 use crate::inside::Inside;
 use crate::order::Asked;
-use crate::unwind;
+use crate::unwind::{caught, caught_at_once, message};
 
 /// The work that goes on. Dropping it drops all of it.
-#[derive(Debug)]
 pub(crate) struct Carrier {
-    work: JoinSet<Done>,
-    by_id: HashMap<Id, AskId>,
-    running: HashMap<AskId, Running>,
+    work: JoinSet<(AskId, How)>,
+    running: BTreeMap<AskId, Running>,
+    /// Aborted, and not joined yet.
+    dropped: HashSet<Id>,
+    /// Work that waits for nothing: the driver does it, one between two inputs.
+    at_hand: BTreeMap<AskId, (Kind, Span, AtHand)>,
     inside: Inside,
     agent: CancellationToken,
     _cancel: DropGuard,
@@ -55,8 +59,9 @@ impl Carrier {
     pub(crate) fn new(inside: Inside) -> Self {
         let agent = CancellationToken::new();
         let cancel = agent.clone().drop_guard();
-        let (work, by_id, running) = (JoinSet::new(), HashMap::new(), HashMap::new());
-        Self { work, by_id, running, inside, agent, _cancel: cancel }
+        let (work, running) = (JoinSet::new(), BTreeMap::new());
+        let (dropped, at_hand) = (HashSet::new(), BTreeMap::new());
+        Self { work, running, dropped, at_hand, inside, agent, _cancel: cancel }
     }
 
     /// Fires when the agent goes away.
@@ -66,9 +71,16 @@ impl Carrier {
 
     pub(crate) fn start(&mut self, ask: AskId, errand: Errand) {
         let Errand { kind, span, work } = errand;
-        let work = self.work.spawn(self.inside.scope(work).instrument(span));
-        self.by_id.insert(work.id(), ask);
-        self.running.insert(ask, Running { work, kind });
+        match work {
+            Work::AtHand(work) => {
+                self.at_hand.insert(ask, (kind, span, work));
+            }
+            Work::Task(work) => {
+                let work = async move { (ask, caught(work).await.map_or_else(How::Panicked, How::Done)) };
+                let work = self.work.spawn(self.inside.scope(work).instrument(span));
+                self.running.insert(ask, Running { work, kind });
+            }
+        }
     }
 
     /// An execution is told to stop; everything else is dropped where it is.
@@ -79,8 +91,7 @@ impl Carrier {
             Some(Kind::Execution { stop, .. }) => {
                 stop.fire(why, grace_ms.map_or(Duration::ZERO, Duration::from_millis));
             }
-            Some(Kind::Hook(_) | Kind::Attempt) => self.drop_work(ask),
-            None => {}
+            Some(Kind::Hook(_) | Kind::Attempt) | None => self.drop_work(ask),
         }
     }
 
@@ -96,14 +107,23 @@ impl Carrier {
 
     /// Nobody waits for the answer to this ask any more.
     pub(crate) fn drop_work(&mut self, ask: AskId) {
-        if let Some(running) = self.running.remove(&ask) {
-            running.work.abort();
+        self.at_hand.remove(&ask);
+        if let Some(Running { work, .. }) = self.running.remove(&ask) {
+            work.abort();
+            self.dropped.insert(work.id());
         }
     }
 
     /// The next work that is over; none if nothing runs.
     pub(crate) async fn next(&mut self) -> Option<Ended> {
+        if !self.at_hand.is_empty() {
+            // Others have their turn too, however much is at hand.
+            consume_budget().await;
+        }
         loop {
+            if let Some(ended) = self.at_once() {
+                return Some(ended);
+            }
             let joined = self.work.join_next_with_id().await?;
             if let Some(ended) = self.ended(joined) {
                 return Some(ended);
@@ -114,6 +134,9 @@ impl Carrier {
     /// The next work that is over already.
     pub(crate) fn try_next(&mut self) -> Option<Ended> {
         loop {
+            if let Some(ended) = self.at_once() {
+                return Some(ended);
+            }
             let joined = self.work.try_join_next_with_id()?;
             if let Some(ended) = self.ended(joined) {
                 return Some(ended);
@@ -121,19 +144,28 @@ impl Carrier {
         }
     }
 
+    /// Does the first work that is at hand.
+    fn at_once(&mut self) -> Option<Ended> {
+        let (ask, (kind, span, work)) = self.at_hand.pop_first()?;
+        let done = span.in_scope(|| self.inside.sync_scope(|| caught_at_once(work)));
+        Some(Ended { ask, kind, how: done.map_or_else(How::Panicked, How::Done) })
+    }
+
     /// What was dropped, or replaced by new work for the same ask, has nothing to say.
-    fn ended(&mut self, joined: Result<(Id, Done), JoinError>) -> Option<Ended> {
-        let (id, how) = match joined {
-            Ok((id, done)) => (id, How::Done(done)),
-            Err(error) => (
-                error.id(),
-                match error.try_into_panic() {
-                    Ok(panic) => How::Panicked(unwind::message(&*panic)),
-                    Err(_) => How::Vanished,
-                },
-            ),
+    fn ended(&mut self, joined: Result<(Id, (AskId, How)), JoinError>) -> Option<Ended> {
+        let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
+        if !self.dropped.is_empty() && self.dropped.remove(&id) {
+            return None;
+        }
+        let (ask, how) = match joined {
+            Ok((_, ended)) => ended,
+            // Whoever owns the runtime dropped it, or it panicked as it was dropped.
+            Err(error) => {
+                let ask = *self.running.iter().find(|(_, running)| running.work.id() == id)?.0;
+                let panicked = |panic: Box<dyn Any + Send>| How::Panicked(message(&*panic));
+                (ask, error.try_into_panic().map_or(How::Vanished, panicked))
+            }
         };
-        let ask = self.by_id.remove(&id)?;
         self.running.get(&ask).filter(|running| running.work.id() == id)?;
         let Running { kind, .. } = self.running.remove(&ask)?;
         Some(Ended { ask, kind, how })
@@ -141,7 +173,7 @@ impl Carrier {
 
     /// Whether nothing runs.
     pub(crate) fn is_empty(&self) -> bool {
-        self.work.is_empty()
+        self.work.is_empty() && self.at_hand.is_empty()
     }
 
     /// Drops everything and waits a moment until it is gone. What blocks its thread cannot be dropped.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use machine_core::Text;
 use machine_core::ask::{Gated, HookError, HookFailure, Proceed, Recovery, Screened, StopVerdict};
-use machine_core::config::Questions;
+use machine_core::config::{Questions, ToolSpec};
 use machine_core::ids::CallId;
 use machine_core::input::Note;
 use machine_core::message::Said;
@@ -61,6 +61,10 @@ impl Chain {
         self.wants(|wants| wants.finalize)
     }
 
+    pub(crate) fn sees_calls(&self) -> bool {
+        self.wants(|wants| wants.before_call)
+    }
+
     pub(crate) fn approves(&self) -> bool {
         self.wants(|wants| wants.approve)
     }
@@ -92,8 +96,14 @@ impl Chain {
         Ok(answer)
     }
 
-    pub(crate) async fn gate(&self, question: GateQuestion, editor: &Editor) -> Answered<Gated> {
-        let mut all = Proceed::default();
+    /// `tools`: what is offered, if it is not what is configured. A hook has the last word.
+    pub(crate) async fn gate(
+        &self,
+        question: GateQuestion,
+        editor: &Editor,
+        tools: Option<Arc<[ToolSpec]>>,
+    ) -> Answered<Gated> {
+        let mut all = Proceed { tools, ..Proceed::default() };
         for placed in self.those(|wants| wants.gate) {
             match placed.asked(|hook| hook.gate(question.clone(), editor.clone())).await? {
                 Gated::Proceed(with) => overlay(&mut all, &with, &placed.name),

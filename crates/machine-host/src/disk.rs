@@ -1,5 +1,5 @@
 //! Files for their owner alone, and locks that go with their process (J09, J11).
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -72,6 +72,15 @@ pub(crate) fn lock(at: &Path, what: &Path) -> Result<File, FileError> {
     held(lock, File::try_lock, at, what)
 }
 
+/// Takes back what an opening made that is refused, if it did. The lock must be held: who opened it meanwhile then finds it
+/// [removed](held). Where that cannot be seen it stays.
+pub(crate) fn remove(made: bool, path: &Path) {
+    if cfg!(unix) && made {
+        // It stays, then. The opening was refused for another reason, which is told.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 /// The file is locked as well, where that keeps nobody from reading it: somebody may have removed the lock beside it.
 pub(crate) fn lock_itself(file: &File, path: &Path) -> Result<(), FileError> {
     if !cfg!(unix) {
@@ -102,6 +111,10 @@ fn held(
     what: &Path,
 ) -> Result<File, FileError> {
     match how(&lock) {
+        // Who had it was refused, and took it away: another one may be there by now.
+        Ok(()) if lock.metadata().is_ok_and(|found| is_removed(&found)) => {
+            return Err(FileError::Held { path: what.to_owned(), who: "another process".into() });
+        }
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut who = String::new();
@@ -119,4 +132,30 @@ fn held(
     let signed = lock.write_all(format!("{:<10}", std::process::id()).as_bytes());
     signed.map_err(|source| FileError::io(at, source))?;
     Ok(lock)
+}
+
+/// Whether it has no name any more.
+pub(crate) fn is_removed(found: &Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::nlink(found) == 0;
+    #[cfg(not(unix))]
+    false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c_j09_a_lock_that_was_taken_away_locks_nothing() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (at, what) = (dir.path().join("a.lock"), dir.path().join("a"));
+        let early = private().open(&at).expect("it can be made");
+        drop(lock(&at, &what).expect("nobody has it"));
+        remove(true, &at);
+        let late = lock(&at, &what).expect("this is another one");
+        let error = held(early, File::try_lock, &at, &what).map(drop).expect_err("it is gone");
+        assert!(matches!(error, FileError::Held { .. }), "{error}");
+        drop(late);
+    }
 }

@@ -12,7 +12,6 @@ use machine_core::response::{Failure, ModelError};
 use machine_journal::Record;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
 use crate::approvals::{Decision, Rule};
 use crate::carrier::{Ended, How};
@@ -70,8 +69,7 @@ enum Flow {
 /// Drives an agent until it rests, is closed or parked, or nobody holds it any more.
 pub(crate) async fn drive(spine: Spine, slot: Weak<Slot>, requests: mpsc::Receiver<Request>) {
     let leaving = Leaving::new(slot, spine.session.recorder.watch().clone());
-    let span = spine.span().clone();
-    Driver { spine, leaving, requests }.run().instrument(span).await;
+    Driver { spine, leaving, requests }.run().await;
 }
 
 struct Driver {
@@ -100,7 +98,8 @@ impl Driver {
                 }
                 Next::Ended(ended) => self.ended(ended).await,
                 Next::Abandoned => Flow::Leave,
-                Next::Rest => match self.rest().await {
+                // Boxed, as it is rare: it holds a driver once more.
+                Next::Rest => match Box::pin(self.rest()).await {
                     Some(awake) => {
                         self = awake;
                         Flow::On
@@ -112,7 +111,7 @@ impl Driver {
                 Flow::On if self.spine.is_closed() => break,
                 Flow::On => {}
                 Flow::Leave => break,
-                Flow::Park(to) => return self.park(to).await,
+                Flow::Park(to) => return Box::pin(self.park(to)).await,
             }
         }
         let Self { spine: Spine { session, carrier, waiters, .. }, leaving, requests } = self;
@@ -151,7 +150,8 @@ impl Driver {
             Some(attempt) = spine.leaving.recv() => Next::Left(attempt),
             Some(piece) = spine.pieces.recv() => Next::Piece(piece),
             Some(ended) = spine.carrier.next() => Next::Ended(ended),
-            () = tokio::time::sleep(rest_after), if at_rest => Next::Rest,
+            // Made only where it is waited for: this is awaited for every input.
+            () = async { tokio::time::sleep(rest_after).await }, if at_rest => Next::Rest,
         }
     }
 
@@ -368,4 +368,18 @@ pub(crate) async fn carry_on(session: Session, inputs: Vec<Input>, again: Vec<As
     }
     again.into_iter().for_each(|ask| spine.carry_again(ask));
     spine
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What every active agent takes: a future has room for whatever it may wait for, all at once.
+    #[test]
+    fn the_loop_does_not_hold_a_driver_for_each_way_out() {
+        fn size_of_future<F: Future>(_: impl Fn(Driver) -> F) -> usize {
+            size_of::<F>()
+        }
+        assert!(size_of_future(Driver::run) < 3 * size_of::<Driver>());
+    }
 }

@@ -33,8 +33,19 @@ use crate::tool::{Reject, Tool, ToolError};
 pub(crate) struct Errand {
     pub(crate) kind: Kind,
     pub(crate) span: Span,
-    pub(crate) work: BoxFuture<'static, Done>,
+    pub(crate) work: Work,
 }
+
+/// The work itself.
+pub(crate) enum Work {
+    /// A task of its own.
+    Task(BoxFuture<'static, Done>),
+    /// It waits for nothing: a task would cost more than it does.
+    AtHand(AtHand),
+}
+
+/// Work that is done in one go.
+pub(crate) type AtHand = Box<dyn FnOnce() -> Done + Send>;
 
 /// What kind of work it is: how it is stopped, and what its panic means.
 #[derive(Clone, Debug)]
@@ -66,7 +77,7 @@ pub(crate) struct Around<'a> {
     pub(crate) parts: &'a Arc<Parts>,
     pub(crate) rules: &'a Rules,
     pub(crate) kept: &'a mut Kept,
-    pub(crate) spans: &'a Spans,
+    pub(crate) spans: &'a mut Spans,
     pub(crate) to: &'a mpsc::Sender<Inward>,
     /// Where an attempt says that its request leaves.
     pub(crate) leaving: &'a mpsc::UnboundedSender<AttemptId>,
@@ -85,8 +96,10 @@ impl Around<'_> {
             }),
             Question::Gate { step } => {
                 let editor = self.editor(id);
+                let offered = self.engine.turn_config().request.tools.clone();
                 self.hook(async move {
-                    answer(parts.chain.gate(GateQuestion { step }, &editor).await, Answer::Gate)
+                    let tools = parts.tools.begin_step(&offered).await;
+                    answer(parts.chain.gate(GateQuestion { step }, &editor, tools).await, Answer::Gate)
                 })
             }
             Question::Recover { attempt, error, tried } => {
@@ -95,6 +108,11 @@ impl Around<'_> {
                     async move { answer(parts.chain.recover(question, &editor).await, Answer::Recover) },
                 )
             }
+            Question::Prepare { tool, args, .. } if !parts.chain.sees_calls() => self.at_hand(move || {
+                let tool = parts.tools.find(&tool);
+                let judged = tool.map(|tool| judge(&*tool, &args, Before::default()));
+                Done::Answer(Answer::Prepare(judged.unwrap_or_else(|| parts.tools.unknown())))
+            }),
             Question::Prepare { call, tool, args } => {
                 let spill = self.spill(parts.chain.finalizes());
                 self.hook(async move {
@@ -135,6 +153,7 @@ impl Around<'_> {
             Question::Attempt { attempt } => {
                 let (request, out) = (self.engine.request(attempt)?, ModelOut::new(id, self.to.clone()));
                 let leaving = self.leaving.clone();
+                let span = self.spans.attempt(attempt, &request, &*parts.model);
                 let work = async move {
                     // Held until the request is over, also when it is dropped or panics (H05).
                     let _place = match &parts.limit {
@@ -146,7 +165,7 @@ impl Around<'_> {
                         Err(error) => Answer::AttemptFailed(Arc::new(error)),
                     })
                 };
-                Errand { kind: Kind::Attempt, span: self.spans.attempt(attempt), work: Box::pin(work) }
+                Errand { kind: Kind::Attempt, span, work: Work::Task(Box::pin(work)) }
             }
             Question::Execute { call, tool, args } => self.execution(id, call, tool, args),
         })
@@ -155,7 +174,7 @@ impl Around<'_> {
     /// By a rule, else by the hooks; without any a person answers.
     fn approval(&self, question: ApproveQuestion) -> Option<Errand> {
         if let Some(approved) = self.rules.answer(&question) {
-            return Some(self.hook(std::future::ready(Done::Decided(approved, None))));
+            return Some(self.at_hand(move || Done::Decided(approved, None)));
         }
         let (parts, call, digest) = (self.parts.clone(), question.call, question.digest);
         let work = async move {
@@ -171,12 +190,12 @@ impl Around<'_> {
         self.parts.chain.approves().then(|| self.hook(work))
     }
 
-    fn execution(&self, id: AskId, call: CallId, name: Text, args: Text) -> Errand {
-        let (stop, span) = (Stop::under(self.agent), self.spans.call(call, &name));
+    fn execution(&mut self, id: AskId, call: CallId, name: Text, args: Text) -> Errand {
+        let (stop, span) = (Stop::under(self.agent), self.spans.call(call, &name, self.engine));
         let grace = Duration::from_millis(self.engine.config().calls.grace_ms);
         let shared = (self.parts.inside.clone(), self.parts.limit.clone());
         let cx = ToolCx::new((call, id), self.to.clone(), stop.clone(), grace, shared);
-        let tool = self.parts.tools.get(&name).cloned();
+        let tool = self.parts.tools.find(&name);
         let token = stop.token().clone();
         let spill = self.spill(self.parts.chain.finalizes());
         let work = async move {
@@ -189,13 +208,18 @@ impl Around<'_> {
                 (brought, _) => brought,
             })
         };
-        Errand { kind: Kind::Execution { call, stop }, span, work: Box::pin(work) }
+        Errand { kind: Kind::Execution { call, stop }, span, work: Work::Task(Box::pin(work)) }
     }
 
     fn hook(&self, work: impl Future<Output = Done> + Send + 'static) -> Errand {
         let asked = Asked::default();
-        let work = Box::pin(asked.scope(work));
-        Errand { kind: Kind::Hook(asked), span: self.spans.inner().clone(), work }
+        let work = Work::Task(Box::pin(asked.scope(work)));
+        Errand { kind: Kind::Hook(asked), span: self.spans.turn().clone(), work }
+    }
+
+    fn at_hand(&self, work: impl FnOnce() -> Done + Send + 'static) -> Errand {
+        let work = Work::AtHand(Box::new(work));
+        Errand { kind: Kind::Hook(Asked::default()), span: self.spans.turn().clone(), work }
     }
 
     /// None where nothing is spilled, and before the finalizer: what it has not seen is not written (C11).
@@ -221,6 +245,7 @@ async fn leaves(
     told: &mpsc::UnboundedSender<AttemptId>,
 ) -> Option<OwnedSemaphorePermit> {
     let place = limit.place().await;
+    tracing::debug!("the request leaves");
     // Nobody hears it only when the agent is gone, and then this future is about to be dropped.
     let _ = told.send(attempt);
     place
@@ -246,18 +271,21 @@ async fn spilled(
 
 /// Finds the tool, lets the hooks at the call, then judges its final arguments (C02, C03).
 async fn prepare(parts: &Parts, question: CallQuestion) -> Result<Prepared, Arc<HookError>> {
-    let Some(tool) = parts.tools.get(&question.tool) else {
-        let known: Vec<&str> = parts.tools.keys().map(|name| &**name).collect();
-        return Ok(Prepared::UnknownTool(format!("The tools are: {}.", known.join(", ")).into()));
-    };
+    let Some(tool) = parts.tools.find(&question.tool) else { return Ok(parts.tools.unknown()) };
     let given = question.args.clone();
-    let Before { args, approval, instead } = parts.chain.before_call(question).await?;
-    Ok(match instead {
+    let before = parts.chain.before_call(question).await?;
+    Ok(judge(&*tool, &given, before))
+}
+
+/// The tool judges, unless a hook has said what becomes of the call.
+fn judge(tool: &dyn Tool, given: &str, before: Before) -> Prepared {
+    let Before { args, approval, instead } = before;
+    match instead {
         Some(BeforeCall::Deny(why)) => Prepared::Denied(why),
         Some(BeforeCall::Skip(why)) => Prepared::Skipped(why),
         Some(BeforeCall::Answer(result)) => Prepared::Answered(Arc::new(result)),
         Some(BeforeCall::Proceed | BeforeCall::Rewrite(_) | BeforeCall::Approve) | None => {
-            match tool.plan(args.as_deref().unwrap_or(&given)) {
+            match tool.plan(args.as_deref().unwrap_or(given)) {
                 Ok(plan) => {
                     let (args, approval) = (plan.args.clone().or(args), plan.approval || approval);
                     Prepared::Ready(Arc::new(Plan { args, approval, ..plan }))
@@ -266,7 +294,7 @@ async fn prepare(parts: &Parts, question: CallQuestion) -> Result<Prepared, Arc<
                 Err(Reject::Denied(why)) => Prepared::Denied(why),
             }
         }
-    })
+    }
 }
 
 /// Runs a tool, and drops it when it is stopped if it wants that.

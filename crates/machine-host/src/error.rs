@@ -6,7 +6,7 @@ use machine_adapter::{ForkError, RestoreError};
 use machine_core::Text;
 use machine_core::ask::HookError;
 use machine_core::config::ConfigError;
-use machine_core::event::DroppedBecause;
+use machine_core::event::{DroppedBecause, TurnEnd};
 use machine_core::input::Refused;
 use machine_journal::{Maintaining, ReplayError};
 
@@ -50,7 +50,7 @@ pub enum PromptError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// It was accepted and then dropped: by the screen, by an abort (A11, A13).
-    #[error("the prompt was dropped: {0:?}")]
+    #[error("the prompt was dropped: {0}")]
     Dropped(DroppedBecause),
     /// It was withdrawn (A23).
     #[error("the prompt was withdrawn")]
@@ -58,6 +58,17 @@ pub enum PromptError {
     /// The agent is faulted, the prompt waits in the journal if it got there (A22).
     #[error("the agent is faulted ({0}): open it again")]
     Faulted(Text),
+}
+
+/// Why a prompt has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// It has no turn whose end could be told.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    /// Its turn did not complete. What was said until then is in history.
+    #[error("turn {} {}", .0.turn, .0.reason)]
+    Ended(TurnEnd),
 }
 
 /// Why an agent cannot be opened.
@@ -72,6 +83,19 @@ pub enum OpenError {
     /// Two tools have one name.
     #[error("two tools are named `{0}`")]
     SameTool(Text),
+    /// A source has a tool of a name that is there already.
+    #[error("two tools are named `{tool}`: {first} has one, and {second} has one; a prefix keeps them apart")]
+    SameToolFrom {
+        /// Their name.
+        tool: Text,
+        /// Who has the first.
+        first: Text,
+        /// The source with the second.
+        second: Text,
+    },
+    /// A source of tools panicked (H03).
+    #[error("a source of tools panicked: {0}")]
+    ToolSource(Text),
     /// The hooks have no order (H01).
     #[error(transparent)]
     Hooks(#[from] HooksError),

@@ -31,6 +31,11 @@ impl Inside {
         INSIDE.scope(self.clone(), work)
     }
 
+    /// The same for what does not wait.
+    pub(crate) fn sync_scope<T>(&self, work: impl FnOnce() -> T) -> T {
+        INSIDE.sync_scope(self.clone(), work)
+    }
+
     /// Whether we run as a part of this agent, or of one inside it.
     pub(crate) fn is_here(&self) -> bool {
         let own = self.0.last();

@@ -119,28 +119,35 @@ impl Log {
         self.broken = Some(why);
     }
 
-    /// Writes an input that is about to be handled. Deltas may wait for more of their kind.
-    pub(crate) async fn input(&mut self, engine: &Engine, at: u64, input: &Input) -> Result<(), Text> {
-        let Some(kept) = self.working() else { return Ok(()) };
-        kept.writer.input(engine, at, input, &mut kept.records);
-        self.write().await
+    /// Takes an input that is about to be handled. Deltas may wait for more of their kind.
+    pub(crate) fn input(&mut self, engine: &Engine, at: u64, input: &Input) {
+        if let Some(kept) = self.working() {
+            kept.writer.input(engine, at, input, &mut kept.records);
+        }
     }
 
-    /// Writes what belongs after an input that was handled: the acts that are about to leave, a point.
-    pub(crate) async fn handled(&mut self, engine: &Engine, out: &Out) -> Result<(), Text> {
-        let Some(kept) = self.working() else { return Ok(()) };
-        kept.writer.handled(engine, out, &mut kept.records);
-        self.write().await
+    /// Takes what belongs after an input that was handled: the acts that are about to leave, a point.
+    pub(crate) fn handled(&mut self, engine: &Engine, out: &Out) {
+        if let Some(kept) = self.working() {
+            kept.writer.handled(engine, out, &mut kept.records);
+        }
+    }
+
+    /// Writes what was taken. Where nothing is to be written this costs nothing: futures that may wait for a disk are large,
+    /// and are not moved through those of every input.
+    pub(crate) async fn write(&mut self) -> Result<(), Text> {
+        match self.working() {
+            Some(kept) if !kept.records.is_empty() => Box::pin(self.append()).await,
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Makes everything durable.
     pub(crate) async fn make_durable(&mut self) -> Result<(), Text> {
-        let Some(kept) = self.working() else { return Ok(()) };
-        kept.writer.flush(&mut kept.records);
-        self.write().await?;
-        let Some(Kept { journal, .. }) = self.working() else { return Ok(()) };
-        let done = caught(async { journal.sync().await }).await;
-        self.checked(done)
+        match self.working() {
+            Some(_) => Box::pin(self.sync()).await,
+            None => Ok(()),
+        }
     }
 
     /// All records, from the oldest that is kept.
@@ -149,7 +156,7 @@ impl Log {
         caught(async { journal.read().await }).await?.map_err(|error| error.to_string().into())
     }
 
-    async fn write(&mut self) -> Result<(), Text> {
+    async fn append(&mut self) -> Result<(), Text> {
         let Some(Kept { journal, records, .. }) = self.working() else { return Ok(()) };
         let mut done = Ok(Ok(()));
         for record in records.drain(..) {
@@ -158,6 +165,16 @@ impl Log {
                 break;
             }
         }
+        self.checked(done)
+    }
+
+    async fn sync(&mut self) -> Result<(), Text> {
+        if let Some(kept) = self.working() {
+            kept.writer.flush(&mut kept.records);
+        }
+        self.append().await?;
+        let Some(Kept { journal, .. }) = self.working() else { return Ok(()) };
+        let done = caught(async { journal.sync().await }).await;
         self.checked(done)
     }
 

@@ -61,9 +61,10 @@
 //! | `spine` | one input in the order of J02: append, handle, sync, leave |
 //! | `errands`, `carrier` | an ask becomes work; work is joined |
 //! | `timers`, `clock`, `waiters`, `watch` | what is due; what time it is; who waits; who watches |
-//! | `spill`, `spans` | output that is too long; the log |
+//! | `spill`, `spans`, [`names`] | output that is too long; the log, and what stands in it |
 //! | `model`, `limit` | the model; how many requests at once, over many agents |
 //! | `tool`, `typed`, `schema`, `cx` | tools, from a closure too; their arguments; what they see |
+//! | `source` | tools that come and go; the tools of a step |
 //! | `hooks`, `order`, `chain`, `watchers`, `seal` | hooks; which comes first; those that decide, watch, map inputs |
 //! | `approvals` | how an approval is answered: once, or by a rule |
 //! | `hooking`, `closures`, `editor` | how they are given; a hook from a closure; how hooks edit history |
@@ -94,6 +95,7 @@ mod inside;
 mod journal;
 mod limit;
 mod model;
+pub mod names;
 mod nested;
 mod open;
 mod order;
@@ -102,6 +104,7 @@ mod schema;
 mod seal;
 mod session;
 mod slot;
+mod source;
 mod spans;
 mod spill;
 mod spine;
@@ -120,7 +123,7 @@ pub use builder::{AgentBuilder, drawn_branch};
 pub use clock::WallClock;
 pub use cx::{Stopped, ToolCx};
 pub use editor::Editor;
-pub use error::{BoxError, CommandError, HooksError, OpenError, PromptError};
+pub use error::{AnswerError, BoxError, CommandError, HooksError, OpenError, PromptError};
 pub use file::error::FileError;
 pub use file::whole::Recorded;
 pub use file::{FileJournal, Torn, TornEnd};
@@ -131,10 +134,11 @@ pub use hooks::{
 };
 pub use journal::Journal;
 pub use limit::ModelLimit;
-pub use model::{BoxFuture, Model, ModelOut};
+pub use model::{BoxFuture, Model, ModelIdentity, ModelOut};
 pub use say::Say;
 pub use schema::{BadSchema, Schema};
 pub use session::Parked;
+pub use source::ToolSource;
 pub use store::{Store, StoreBuilder, StoreError, StoreJournal};
 pub use tool::{Reject, Tool, ToolError};
 pub use typed::{TypedTool, tool};

@@ -19,6 +19,22 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Model: Send + Sync + 'static {
     /// Makes one request. Errors are classified here, what to do about them is decided by the engine (M04).
     fn call(&self, request: Request, out: ModelOut) -> BoxFuture<'_, Result<Finished, ModelError>>;
+
+    /// Which model answers this request, and whose it is. It is asked only where somebody looks. Default: the one that the
+    /// settings name; whose is not known.
+    fn identity(&self, request: &Request) -> ModelIdentity {
+        let model = Some(&request.settings.model).filter(|model| !model.is_empty());
+        ModelIdentity { provider: None, model: model.cloned() }
+    }
+}
+
+/// What a log shows of a model. What is not known is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelIdentity {
+    /// As the log's conventions spell it: `anthropic`, `openai` ([`names::PROVIDER`](crate::names::PROVIDER)).
+    pub provider: Option<Text>,
+    /// As its provider calls it ([`names::REQUEST_MODEL`](crate::names::REQUEST_MODEL)).
+    pub model: Option<Text>,
 }
 
 impl<F, Fut> Model for F

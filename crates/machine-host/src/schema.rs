@@ -1,5 +1,6 @@
 //! What arguments must look like: the schema that the model reads, and the check that names every error (C02).
 use machine_core::Text;
+use machine_core::canonical::canonical;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -40,12 +41,14 @@ impl Schema {
     }
 
     fn new(schema: &Value) -> Result<Self, BadSchema> {
-        let text = schema.to_string().into();
+        let text = ordered(&schema.to_string());
         #[cfg(feature = "schema")]
-        let validator =
-            jsonschema::validator_for(schema).map_err(|error| BadSchema(error.to_string().into()))?;
+        let validator = serde_json::from_str(&text)
+            .map_err(|error| error.to_string())
+            .and_then(|schema| jsonschema::validator_for(&schema).map_err(|error| error.to_string()))
+            .map_err(|error| BadSchema(error.into()))?;
         Ok(Self {
-            text,
+            text: text.into(),
             #[cfg(feature = "schema")]
             validator,
         })
@@ -56,10 +59,11 @@ impl Schema {
         &self.text
     }
 
-    /// Whether arguments fit; every error is named, with its place. Without the feature `schema` everything fits.
+    /// Whether arguments fit; every error is named, with its place. Without the feature `schema` everything fits that is
+    /// JSON: typed tools are held to their type then.
     pub fn check(&self, args: &str) -> Result<(), Reject> {
-        let value: Value =
-            serde_json::from_str(args).map_err(|error| Reject::Invalid(error.to_string().into()))?;
+        let value: Value = serde_json::from_str(&ordered(args))
+            .map_err(|error| Reject::Invalid(error.to_string().into()))?;
         let errors = self.errors(&value);
         if errors.is_empty() { Ok(()) } else { Err(Reject::Invalid(errors.join("\n").into())) }
     }
@@ -78,6 +82,12 @@ impl Schema {
     fn errors(&self, _: &Value) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// With the members of every object by key. The order of a parsed object depends on how the parser was built, and what the
+/// model reads must not (J01).
+fn ordered(json: &str) -> String {
+    canonical(json).unwrap_or_else(|| json.to_owned())
 }
 
 /// Arguments as their type. What the schema cannot say is named with its place too.

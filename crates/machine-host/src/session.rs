@@ -19,7 +19,7 @@ use crate::inside::Inside;
 use crate::journal::Log;
 use crate::limit::ModelLimit;
 use crate::model::Model;
-use crate::tool::Tool;
+use crate::source::Table;
 use crate::watch::Recorder;
 use crate::watchers::Watchers;
 
@@ -41,10 +41,12 @@ pub(crate) struct Session {
 /// What an agent is made of besides its engine: it does not change while the agent is open. Shared by the driver and
 /// everything that it starts.
 pub(crate) struct Parts {
+    /// What the agent is called in a log.
+    pub(crate) name: Option<Text>,
     pub(crate) model: Arc<dyn Model>,
     /// How many requests may stream at once, over all agents that share it (H05).
     pub(crate) limit: Option<ModelLimit>,
-    pub(crate) tools: BTreeMap<Text, Arc<dyn Tool>>,
+    pub(crate) tools: Table,
     pub(crate) chain: Chain,
     pub(crate) watchers: Watchers,
     /// Where output above the limit goes (V15).
@@ -74,6 +76,7 @@ impl Parts {
     /// call is given up.
     pub(crate) fn complete(&self, mut config: Config) -> Config {
         config.ask = self.chain.questions(config.ask.timeout_ms);
+        config.ask.gate |= self.tools.changes();
         if let Some(parent) = &self.parent {
             let most = u64::try_from(parent.grace.as_millis()).unwrap_or(u64::MAX);
             config.calls.grace_ms = config.calls.grace_ms.min(most);

@@ -50,8 +50,10 @@ impl Spill {
     ) -> Result<ToolResult, ToolError> {
         match brought {
             Ok(result) => Ok(self.result(call, result).await),
-            Err(error) if error.malformed => Err(error),
-            Err(error) => Ok(self.result(call, ToolResult::error(error.text)).await),
+            Err(error) => match error.into_result() {
+                Ok(result) => Ok(self.result(call, result).await),
+                Err(error) => Err(error),
+            },
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::carrier::Carrier;
 use crate::clock::Clock;
-use crate::errands::Around;
+use crate::errands::{Around, Errand, Work};
 use crate::model::Inward;
 use crate::session::Session;
 use crate::spans::Spans;
@@ -58,7 +58,7 @@ impl Spine {
         let (leave, leaving) = mpsc::unbounded_channel();
         Self {
             carrier: Carrier::new(session.parts.inside.clone()),
-            spans: Spans::of(&session.engine),
+            spans: Spans::new(session.parts.name.clone()),
             clock: Clock::start(session.parts.clock),
             session,
             timers: Timers::default(),
@@ -87,10 +87,13 @@ impl Spine {
             Err(why) => return refuse(reply, why),
         };
         let at = self.clock.now();
-        if written && let Err(cause) = self.session.log.input(engine, at, &input).await {
-            return self.fault(cause, reply);
+        if written {
+            self.session.log.input(engine, at, &input);
+            if let Err(cause) = self.session.log.write().await {
+                return self.fault(cause, reply);
+            }
         }
-        self.session.engine.handle(at, admitted, &mut self.out);
+        self.spans.handle(&mut self.session.engine, at, admitted, &mut self.out);
         self.leave_at_once();
         if let Err(cause) = self.keep(written, reply.is_some()).await {
             return self.fault(cause, reply);
@@ -107,15 +110,11 @@ impl Spine {
         let owes = Writer::owes_durability(&self.out, acknowledged);
         let Session { engine, log, .. } = &mut self.session;
         if written {
-            log.handled(engine, &self.out).await?;
+            log.handled(engine, &self.out);
+            log.write().await?;
         }
         let owes = owes && !Canary::AcknowledgedUnsynced.is_planted();
         if owes { log.make_durable().await } else { Ok(()) }
-    }
-
-    /// What a log shows of this agent.
-    pub(crate) fn span(&self) -> &tracing::Span {
-        self.spans.agent()
     }
 
     /// Carries an open question out again: whoever carried it out before is gone (J07).
@@ -149,7 +148,7 @@ impl Spine {
         let lost = self.out.events.len();
         let (fault, at) = (Input::Fault { cause }, self.clock.now());
         if let Ok(admitted) = self.session.engine.admit(&fault) {
-            self.session.engine.handle(at, admitted, &mut self.out);
+            self.spans.handle(&mut self.session.engine, at, admitted, &mut self.out);
         }
         self.leave_at_once();
         self.out.acts.clear();
@@ -192,8 +191,8 @@ impl Spine {
                 Event::CallSettled { call, outcome, .. } => drop(answered.insert(*call, outcome.clone())),
                 _ => {}
             }
-            self.spans.see(&event);
-            parts.watchers.see(&event, engine, self.spans.agent());
+            self.spans.see(&event, &self.waiters);
+            parts.watchers.see(&event, engine);
             if n >= lost {
                 self.waiters.see(&event, engine, answered);
             }
@@ -206,23 +205,32 @@ impl Spine {
     }
 
     fn carry(&mut self, ask: Ask) {
-        let id = ask.id;
-        match (&ask.question, ask.timeout_ms) {
-            (Question::Timer { timer: Timer::StreamIdle(attempt), ms }, _)
-                if self.session.parts.limit.is_some() && self.silence.left != Some(*attempt) =>
-            {
-                self.silence.held = Some((*attempt, id, *ms));
-            }
-            (Question::Timer { ms, .. }, _) => self.timers.set(id, *ms, Due::Fire),
-            (_, Some(ms)) => self.timers.set(id, ms, Due::TimedOut),
-            (_, None) => {}
+        let Ask { id, timeout_ms, .. } = ask;
+        if let Question::Timer { timer, ms } = ask.question {
+            return self.time(id, timer, ms);
         }
         let Session { engine, parts, rules, .. } = &self.session;
-        let (kept, spans, to, leaving) = (&mut self.kept, &self.spans, &self.to, &self.leave);
+        let (kept, spans, to, leaving) = (&mut self.kept, &mut self.spans, &self.to, &self.leave);
         let errand = Around { engine, parts, rules, kept, spans, to, leaving, agent: self.carrier.agent() }
             .errand(ask);
+        let at_hand = matches!(&errand, Some(Errand { work: Work::AtHand(_), .. }));
+        if let Some(ms) = timeout_ms.filter(|_| !at_hand) {
+            self.timers.set(id, ms, Due::TimedOut);
+        }
         if let Some(errand) = errand {
             self.carrier.start(id, errand);
+        }
+    }
+
+    /// A timer runs from now, or from when the request leaves whose silence it measures.
+    fn time(&mut self, ask: AskId, timer: Timer, ms: u64) {
+        match timer {
+            Timer::StreamIdle(attempt)
+                if self.session.parts.limit.is_some() && self.silence.left != Some(attempt) =>
+            {
+                self.silence.held = Some((attempt, ask, ms));
+            }
+            _ => self.timers.set(ask, ms, Due::Fire),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Time: timers that the engine asks for, and the time that its questions have (H02).
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::pin::Pin;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     queue: BTreeMap<(Instant, AskId), Due>,
-    by_ask: HashMap<AskId, Instant>,
+    by_ask: BTreeMap<AskId, Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// The latest time that a sleep reached.
     reached: Option<Instant>,

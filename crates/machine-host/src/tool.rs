@@ -28,6 +28,9 @@ pub trait Tool: Send + Sync + 'static {
     /// Judges one call on its final arguments, the text of a JSON object: whether they are valid, what the call
     /// touches, whether someone must approve it, how long it may run (C02, C03). By default all arguments are
     /// taken, nobody is asked, and nothing runs beside the call.
+    ///
+    /// The agent waits for it, between two inputs: it must not block. What takes time belongs into a hook at the call,
+    /// or into the call.
     fn plan(&self, args: &str) -> Result<Plan, Reject> {
         let _ = args;
         Ok(Plan::default())
@@ -54,24 +57,42 @@ pub enum Reject {
 /// Why a call failed. `?` makes one of any error; its causes are in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolError {
-    pub(crate) text: Text,
-    pub(crate) malformed: bool,
+    text: Text,
+    fault: Fault,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    Failed,
+    Malformed,
+    Abandoned,
 }
 
 impl ToolError {
     /// It failed; the model reads why.
     pub fn failed(text: impl Into<Text>) -> Self {
-        Self { text: text.into(), malformed: false }
+        Self { text: text.into(), fault: Fault::Failed }
     }
 
     /// What it brought cannot be read, as from a server that breaks its protocol.
     pub fn malformed(text: impl Into<Text>) -> Self {
-        Self { text: text.into(), malformed: true }
+        Self { text: text.into(), fault: Fault::Malformed }
+    }
+
+    /// A stopped call whose outcome nobody waits for any more, as that of a server that does not answer: it ends as if its
+    /// future had been dropped, without an outcome of its own. A call that was not stopped has brought no result (C09).
+    pub fn abandoned() -> Self {
+        Self { text: "nobody waits for the outcome any more".into(), fault: Fault::Abandoned }
     }
 
     /// What the model reads.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// As a result, if it is one: a plain failure.
+    pub(crate) fn into_result(self) -> Result<ToolResult, Self> {
+        if self.fault == Fault::Failed { Ok(ToolResult::error(self.text)) } else { Err(self) }
     }
 }
 
@@ -80,8 +101,11 @@ pub(crate) fn told(end: Option<Result<ToolResult, ToolError>>) -> Executed {
     match end {
         None => Executed::Nothing,
         Some(Ok(result)) => Executed::Done(Arc::new(result)),
-        Some(Err(error)) if error.malformed => Executed::Malformed(error.text),
-        Some(Err(error)) => Executed::Done(Arc::new(ToolResult::error(error.text))),
+        Some(Err(error)) => match error.fault {
+            Fault::Failed => Executed::Done(Arc::new(ToolResult::error(error.text))),
+            Fault::Malformed => Executed::Malformed(error.text),
+            Fault::Abandoned => Executed::Nothing,
+        },
     }
 }
 

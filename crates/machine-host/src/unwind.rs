@@ -17,6 +17,11 @@ pub(crate) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Text> 
     .await
 }
 
+/// The same for what does not wait.
+pub(crate) fn caught_at_once<T>(work: impl FnOnce() -> T) -> Result<T, Text> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
+}
+
 /// What a panic said.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> Text {
     let text = panic.downcast_ref::<&str>().copied();

@@ -8,8 +8,10 @@ use machine_core::ids::{CallId, InputId, TurnId};
 use machine_core::message::Message;
 use machine_core::outcome::Outcome;
 use tokio::sync::oneshot::Sender;
+use tracing::Span;
 
 use crate::error::{CommandError, PromptError};
+use crate::hooks::EndedTurn;
 
 /// What an abort leads to (X11).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +27,8 @@ pub struct Aborted {
 pub(crate) enum Reply {
     /// When it is accepted.
     Accepted(Sender<Result<(), CommandError>>),
-    /// When the turn of this prompt ended.
-    TurnEnd(InputId, Sender<Result<TurnEnd, PromptError>>),
+    /// When the turn of this prompt ended. The span is where it was asked for.
+    TurnEnd(InputId, Span, Sender<Result<EndedTurn, PromptError>>),
     /// When what it stopped has ended.
     Aborted(Sender<Result<Aborted, CommandError>>),
     /// When the maintenance it began is over.
@@ -38,13 +40,13 @@ pub(crate) enum Reply {
 /// Replies that wait. A client that went away is no reason to stay awake.
 #[derive(Default)]
 pub(crate) struct Waiters {
-    prompts: BTreeMap<InputId, Sender<Result<TurnEnd, PromptError>>>,
+    prompts: BTreeMap<InputId, (Span, Sender<Result<EndedTurn, PromptError>>)>,
     aborts: Vec<(TurnId, Sender<Result<Aborted, CommandError>>)>,
     maintenance: Vec<Sender<Result<MaintenanceEnd, CommandError>>>,
     closing: Vec<Sender<Result<(), CommandError>>>,
     idle: Vec<Sender<()>>,
     /// The turn that ended last: the receipts of its prompts come right after it.
-    ended: Option<TurnEnd>,
+    ended: Option<EndedTurn>,
     /// Why nothing more will happen: told to those whose turn did not end with it.
     faulted: Option<Text>,
 }
@@ -54,7 +56,7 @@ impl Reply {
     pub(crate) fn refuse(self, why: CommandError) {
         match self {
             Self::Accepted(to) | Self::Closed(to) => tell(to, Err(why)),
-            Self::TurnEnd(_, to) => tell(to, Err(why.into())),
+            Self::TurnEnd(_, _, to) => tell(to, Err(why.into())),
             Self::Aborted(to) => tell(to, Err(why)),
             Self::Maintained(to) => tell(to, Err(why)),
         }
@@ -66,12 +68,17 @@ impl Waiters {
     pub(crate) fn accept(&mut self, reply: Reply, turn: Option<TurnId>) {
         match (reply, turn) {
             (Reply::Accepted(to), _) => tell(to, Ok(())),
-            (Reply::TurnEnd(id, to), _) => drop(self.prompts.insert(id, to)),
+            (Reply::TurnEnd(id, span, to), _) => drop(self.prompts.insert(id, (span, to))),
             (Reply::Aborted(to), Some(turn)) => self.aborts.push((turn, to)),
             (Reply::Aborted(to), None) => tell(to, Ok(Aborted { end: None, calls: Vec::new() })),
             (Reply::Maintained(to), _) => self.maintenance.push(to),
             (Reply::Closed(to), _) => self.closing.push(to),
         }
+    }
+
+    /// Where somebody waits for the turn of this prompt.
+    pub(crate) fn asked_in(&self, prompt: &InputId) -> Option<&Span> {
+        self.prompts.get(prompt).map(|(span, _)| span)
     }
 
     /// Somebody waits for the agent to be idle (H08).
@@ -84,7 +91,7 @@ impl Waiters {
         match event {
             Event::TurnEnded(end) => {
                 self.turn_ended(end, engine, seen);
-                self.ended = Some(end.clone());
+                self.ended = Some(EndedTurn { end: end.clone(), history: engine.history().clone() });
             }
             Event::Receipt { input, receipt } => self.receipt(input, receipt),
             Event::MaintenanceEnded { end, .. } => {
@@ -106,7 +113,7 @@ impl Waiters {
             self.idle.drain(..).for_each(|to| tell(to, ()));
         }
         if let Some(cause) = self.faulted.take() {
-            for (_, to) in std::mem::take(&mut self.prompts) {
+            for (_, (_, to)) in std::mem::take(&mut self.prompts) {
                 tell(to, Err(PromptError::Faulted(cause.clone())));
             }
             for (_, to) in self.aborts.drain(..) {
@@ -128,7 +135,7 @@ impl Waiters {
     /// Whether nobody waits.
     pub(crate) fn is_empty(&mut self) -> bool {
         let Self { prompts, aborts, maintenance, closing, idle, ended: _, faulted: _ } = self;
-        prompts.retain(|_, to| !to.is_closed());
+        prompts.retain(|_, (_, to)| !to.is_closed());
         aborts.retain(|(_, to)| !to.is_closed());
         maintenance.retain(|to| !to.is_closed());
         closing.retain(|to| !to.is_closed());
@@ -157,24 +164,24 @@ impl Waiters {
     fn receipt(&mut self, input: &InputId, receipt: &Receipt) {
         let answer = match receipt {
             Receipt::Accepted | Receipt::Steered | Receipt::Held(_) | Receipt::Taken(_) => return,
-            Receipt::TurnEnded(turn, _) => match self.ended.as_ref().filter(|end| end.turn == *turn) {
-                Some(end) => Ok(end.clone()),
-                None => return,
-            },
+            Receipt::TurnEnded(turn, _) => {
+                match self.ended.as_ref().filter(|ended| ended.end.turn == *turn) {
+                    Some(ended) => Ok(ended.clone()),
+                    None => return,
+                }
+            }
             Receipt::Dropped(why) => Err(PromptError::Dropped(why.clone())),
             Receipt::Returned => Err(PromptError::Returned),
         };
-        if let Some(to) = self.prompts.remove(input) {
+        if let Some((_, to)) = self.prompts.remove(input) {
             tell(to, answer);
         }
     }
 }
 
-/// How the calls of this turn were answered, as history has it. The next turn may have begun already.
+/// How the calls of this turn were answered, as history has it.
 pub(crate) fn answered(engine: &Engine, turn: TurnId) -> BTreeMap<CallId, Outcome> {
-    let newest_first = engine.history().iter().rev().skip_while(|entry| entry.turn != Some(turn));
-    let entries = newest_first.take_while(|entry| entry.turn == Some(turn));
-    let results = entries.filter_map(|entry| match &entry.message {
+    let results = engine.history().of_turn(turn).filter_map(|entry| match &entry.message {
         Message::Tool(tool) => Some((tool.call, tool.outcome.clone())),
         _ => None,
     });

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use machine_adapter::Engine;
 use machine_core::event::Event;
-use tracing::{Instrument, Span, warn};
+use tracing::warn;
 
 use crate::error::BoxError;
 use crate::hooks::{EndedStep, EndedTurn};
@@ -48,7 +48,7 @@ impl Watchers {
     }
 
     /// Something happened. It does not wait.
-    pub(crate) fn see(&self, event: &Event, engine: &Engine, span: &Span) {
+    pub(crate) fn see(&self, event: &Event, engine: &Engine) {
         if self.all.is_empty() {
             return;
         }
@@ -63,8 +63,7 @@ impl Watchers {
         let within = Duration::from_millis(engine.config().ask.timeout_ms);
         for watcher in self.all.iter().filter(|watcher| watcher.wants(&told)) {
             if watcher.take(told.clone(), self.behind) {
-                let work = watcher.clone().work(within).instrument(span.clone());
-                tokio::spawn(self.inside.scope(work));
+                tokio::spawn(self.inside.scope(watcher.clone().work(within)));
             }
         }
     }

@@ -2,16 +2,23 @@
 #![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
 mod common;
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use common::{Say, Script, check_record, echo, hang, outcomes, quick, results, wait_for};
-use machine_core::ask::{By, Cause, Gated, WithdrawnBecause};
+use machine_core::Text;
+use machine_core::ask::{By, Cause, Gated, Plan, WithdrawnBecause};
+use machine_core::config::ToolSpec;
 use machine_core::event::{EndReason, Event, TurnEnd};
 use machine_core::input::{Refused, Target};
 use machine_core::message::{Entry, Origin, text_content};
-use machine_core::outcome::{Outcome, SkipCode};
-use machine_host::{Agent, AgentBuilder, CommandError, Editor, GateQuestion, PromptError};
+use machine_core::outcome::{Outcome, SkipCode, ToolResult};
+use machine_host::{
+    Aborted, Agent, AgentBuilder, BoxFuture, CommandError, Editor, GateQuestion, PromptError, Reject, Tool,
+    ToolCx, ToolError,
+};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -105,6 +112,59 @@ async fn c_x11_the_answer_is_whole_when_the_next_turn_begins_at_once() {
     agent.idle().await.unwrap();
 }
 
+/// Stops its agent while its first call is judged.
+#[derive(Clone)]
+struct StopsInPlan(Arc<Stopping>);
+
+#[derive(Default)]
+struct Stopping {
+    agent: OnceLock<Agent>,
+    planned: AtomicUsize,
+    abort: Mutex<Option<BoxFuture<'static, Result<Aborted, CommandError>>>>,
+}
+
+impl Tool for StopsInPlan {
+    fn spec(&self) -> ToolSpec {
+        echo().spec()
+    }
+
+    fn plan(&self, _: &str) -> Result<Plan, Reject> {
+        if self.0.planned.fetch_add(1, Ordering::Relaxed) == 0 {
+            let agent = self.0.agent.get().unwrap().clone();
+            let mut abort = Box::pin(async move { agent.abort(user()).await });
+            // It is sent when it is polled first: from elsewhere, as a tool must not wait for its own agent (H08).
+            let mut poll = || abort.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
+            assert!(std::thread::scope(|scope| scope.spawn(&mut poll).join().unwrap()));
+            *self.0.abort.lock().unwrap() = Some(abort);
+        }
+        Ok(Plan::default())
+    }
+
+    fn call(&self, _: Text, _: ToolCx) -> BoxFuture<'_, Result<ToolResult, ToolError>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn drop_on_cancel(&self) -> bool {
+        true
+    }
+}
+
+/// Calls are judged by the agent's own task, one after the other; an abort does not wait for all of them.
+#[tokio::test(start_paused = true)]
+async fn c_x02_an_abort_comes_between_two_calls_that_are_judged() {
+    let tool = StopsInPlan(Arc::default());
+    let script = Script::of([Say::Calls(vec![("echo", "{}"), ("echo", "{}"), ("echo", "{}")])]);
+    let agent = Agent::builder().model(script).tool(tool.clone()).open().await.unwrap();
+    assert!(tool.0.agent.set(agent.clone()).is_ok());
+    let end = agent.prompt("go").await.unwrap();
+    assert_eq!(end.reason, EndReason::Aborted(user()));
+    assert_eq!(tool.0.planned.load(Ordering::Relaxed), 1);
+    let abort = tool.0.abort.lock().unwrap().take().unwrap();
+    let told: Vec<_> = abort.await.unwrap().calls.into_iter().map(|(_, outcome)| outcome).collect();
+    let skipped = Outcome::skipped(SkipCode::Abort);
+    assert_eq!(told, [Outcome::Cancelled { may_have_run: true }, skipped.clone(), skipped]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn c_x03_what_a_tool_brings_within_the_grace_counts() {
     let careful = quick("careful", |_, cx| {
@@ -182,7 +242,7 @@ async fn c_c13_one_call_is_cancelled_and_no_other() {
     let go_on = Arc::new(Notify::new());
     let wait = {
         let go_on = go_on.clone();
-        move |_: common::Args, cx: machine_host::ToolCx| {
+        move |_: common::Args, cx: ToolCx| {
             let go_on = go_on.clone();
             async move {
                 go_on.notified().await;
@@ -276,7 +336,7 @@ async fn dropping_the_last_handle_drops_everything() {
     let dropped = Arc::new(Notify::new());
     let never = {
         let dropped = dropped.clone();
-        move |_: common::Args, _: machine_host::ToolCx| {
+        move |_: common::Args, _: ToolCx| {
             let told = Told(dropped.clone());
             async move {
                 let _told = told;

@@ -37,6 +37,17 @@ async fn an_agent_that_makes_no_sense_is_refused() {
     assert!(matches!(&error, OpenError::Config(ConfigError { field: "calls.max_parallel", .. })), "{error}");
 }
 
+/// The order of parsed objects depends on how the parser was built; what a model reads, and what a journal keeps, must not.
+#[test]
+fn c_j01_a_schema_has_one_text_and_its_errors_one_order() {
+    let text = r#"{"type": "object", "required": ["b", "a"], "properties": {"b": {"type": "string"}, "a": {"type": "string"}}}"#;
+    let schema = Schema::from_json(text).unwrap();
+    let wanted = r#"{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["b","a"],"type":"object"}"#;
+    assert_eq!(&**schema.text(), wanted);
+    let errors = |args: &str| format!("{:?}", schema.check(args));
+    assert_eq!(errors(r#"{"b": 1, "a": 2}"#), errors(r#"{"a": 2, "b": 1}"#));
+}
+
 /// What is not declared is everything (B01).
 #[test]
 fn a_typed_tool_says_what_it_touches() {

@@ -32,7 +32,9 @@ async fn c_a11_a_screen_rewrites_or_blocks() {
         })
     };
     let agent = Agent::builder().model(Script::default()).screen(screen).open().await.unwrap();
-    assert_eq!(agent.prompt("bad").await, Err(PromptError::Dropped(DroppedBecause::Blocked("no".into()))));
+    let dropped = agent.prompt("bad").await.unwrap_err();
+    assert_eq!(dropped, PromptError::Dropped(DroppedBecause::Blocked("no".into())));
+    assert_eq!(dropped.to_string(), "the prompt was dropped: blocked, no");
     agent.prompt("good").await.unwrap();
     assert_eq!(agent.history().await.unwrap().get(0).unwrap().message.text(), "GOOD");
 }

@@ -241,7 +241,7 @@ async fn c_h04_s86_an_empty_response_is_no_success() {
     assert_eq!(agent.prompt("go").await.unwrap().reason, EndReason::DONE);
     let results = results(&agent).await;
     assert_eq!(results[0].1, Outcome::error(ErrorCode::Failed));
-    assert!(results[0].2.contains("failed, the model answered with nothing"), "{}", results[0].2);
+    assert!(results[0].2.contains("failed: the model answered with nothing"), "{}", results[0].2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{Args, Say, Script, check_record, echo, hang, outcomes, quick, results};
-use machine_core::ask::{By, Cause};
+use machine_core::Text;
+use machine_core::ask::{By, Cause, Plan};
+use machine_core::config::ToolSpec;
 use machine_core::event::{EndReason, Event};
-use machine_core::outcome::{ErrorCode, Outcome, SkipCode};
+use machine_core::outcome::{ErrorCode, Outcome, SkipCode, ToolResult};
 use machine_core::response::{Failure, ModelError};
 use machine_core::usage::Usage;
-use machine_host::{Agent, ToolCx, tool};
+use machine_host::{Agent, BoxFuture, Reject, Tool, ToolCx, ToolError, tool};
 use tokio::sync::Barrier;
 
 #[tokio::test(start_paused = true)]
@@ -63,6 +65,34 @@ async fn c_c09_a_tool_that_panics_fails_alone() {
     assert!(results[0].2.contains("the tool fell over"), "{}", results[0].2);
     assert_eq!(results[1].1, Outcome::Ok);
     check_record(&mut events);
+}
+
+/// Judges nothing.
+struct FallsInPlan;
+
+impl Tool for FallsInPlan {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec { name: "fall".into(), ..echo().spec() }
+    }
+
+    fn plan(&self, _: &str) -> Result<Plan, Reject> {
+        unreachable!("the plan fell over")
+    }
+
+    fn call(&self, _: Text, _: ToolCx) -> BoxFuture<'_, Result<ToolResult, ToolError>> {
+        unreachable!("C02: what was not judged does not run")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_h03_a_judgement_that_panics_is_an_error_of_its_call_alone() {
+    let script =
+        Script::of([Say::Calls(vec![("fall", "{}"), ("echo", r#"{"text": "b"}"#)]), Say::Text("ok")]);
+    let agent = Agent::builder().model(script).tool(FallsInPlan).tool(echo()).open().await.unwrap();
+    assert_eq!(agent.prompt("go").await.unwrap().reason, EndReason::DONE);
+    let results = results(&agent).await;
+    assert!(results[0].2.contains("the plan fell over"), "{}", results[0].2);
+    assert_eq!(results[1].1, Outcome::Ok);
 }
 
 #[tokio::test(start_paused = true)]
@@ -214,7 +244,7 @@ async fn c_t17_a_result_can_stop_the_turn() {
     let finish = quick("finish", |_, cx| {
         Box::pin(async move {
             let result = cx.text("bye")?;
-            Ok(machine_core::outcome::ToolResult { stop_turn: Some("handed over".into()), ..result })
+            Ok(ToolResult { stop_turn: Some("handed over".into()), ..result })
         })
     });
     let script = Script::of([Say::Calls(vec![("finish", "{}")])]);
@@ -229,9 +259,7 @@ async fn c_v12_a_broken_protocol_is_told_apart_from_a_failure() {
     let script = Script::of([Say::Calls(vec![("garbled", "{}"), ("failing", "{}")]), Say::Text("ok")]);
     let agent = Agent::builder()
         .model(script)
-        .tool(quick("garbled", |_, _| {
-            Box::pin(async { Err(machine_host::ToolError::malformed("not JSON")) })
-        }))
+        .tool(quick("garbled", |_, _| Box::pin(async { Err(ToolError::malformed("not JSON")) })))
         .tool(quick("failing", |_, _| Box::pin(async { Ok("x".parse::<u32>().map(|_| unreachable!())?) })))
         .open()
         .await

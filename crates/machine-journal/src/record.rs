@@ -15,7 +15,7 @@ use crate::point::Point;
 pub const SCHEMA: u32 = 1;
 
 /// The version of the rules: raised when the same inputs lead elsewhere than before (J06).
-pub const SEMANTICS: u32 = 4;
+pub const SEMANTICS: u32 = 6;
 
 /// One record. In a file, one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use machine_core::Text;
 use machine_core::ask::{AtTurnEnd, Cause, Plan};
 use machine_core::ids::CallId;
 use machine_core::machine::Path;
-use machine_core::message::{Body, Content, Part};
+use machine_core::message::{Content, Part, keep_output};
 use machine_core::outcome::{ErrorCode, Outcome, Settlement, SkipCode, ToolResult};
 use serde::{Deserialize, Serialize};
 
@@ -179,24 +179,7 @@ impl Run {
         if ctx.finalize {
             return;
         }
-        for part in parts.iter() {
-            let room = ctx.output_chars.saturating_sub(self.chars);
-            match &part.body {
-                Body::Text(text) => {
-                    let kept = text.char_indices().nth(room).map_or(&**text, |(end, _)| &text[..end]);
-                    self.chars += kept.chars().count();
-                    self.cut |= kept.len() < text.len();
-                    if !kept.is_empty() {
-                        self.output.push(Part::text(kept));
-                    }
-                }
-                _ if room > 0 => {
-                    self.chars += 1;
-                    self.output.push(part.clone());
-                }
-                _ => self.cut = true,
-            }
-        }
+        self.cut |= !keep_output(&mut self.output, &mut self.chars, parts, ctx.output_chars);
     }
 
     /// How long its turn waits for it from now on, in milliseconds (C15).

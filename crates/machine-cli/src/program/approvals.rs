@@ -46,41 +46,43 @@ impl Said {
 pub struct Approver {
     people: Option<mpsc::UnboundedSender<Asked>>,
     always: Arc<Mutex<BTreeSet<String>>>,
-    /// What is said where nobody says yes.
-    otherwise: Approval,
+    policy: Approve,
 }
 
 impl Approver {
     /// By policy; the receiver gets the questions that a person must answer.
     pub fn new(policy: Approve, terminal: bool) -> (Self, Questions) {
         let (to, questions) = mpsc::unbounded_channel();
-        let denied = |why: &str| Approval::Denied(why.into());
-        let (people, otherwise) = match policy {
-            Approve::Ask if terminal => (Some(to), denied("the user said no")),
-            Approve::Ask => {
-                (None, denied("nobody can be asked without a terminal; run with `--approve all` to allow it"))
-            }
+        let people = (policy == Approve::Ask && terminal).then_some(to);
+        (Self { people, always: Arc::default(), policy }, questions)
+    }
+
+    /// What is said where nobody says yes.
+    fn otherwise(&self, tool: &str) -> Approval {
+        let why = match self.policy {
             // Nothing asks but what waited for an answer when an earlier run of the session ended.
-            Approve::All => (None, Approval::Granted),
-            Approve::None => {
-                (None, denied("this run allows no changes; run with `--approve all` to allow them"))
-            }
+            Approve::All => return Approval::Granted,
+            Approve::Ask if self.people.is_some() => return Approval::Denied("the user said no".into()),
+            Approve::Ask => "nobody can be asked without a terminal",
+            Approve::None => "`--approve none` gives none",
         };
-        (Self { people, always: Arc::default(), otherwise }, questions)
+        let denied = format!("`{tool}` needs an approval, and {why}; run with `--approve all` to allow it");
+        Approval::Denied(denied.into())
     }
 
     /// The answer to one question; it takes as long as the person takes (C04).
     pub async fn decide(self, question: ApproveQuestion) -> Approval {
-        let Some(people) = &self.people else { return self.otherwise };
+        let otherwise = self.otherwise(&question.tool);
+        let Some(people) = &self.people else { return otherwise };
         let always = self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&*question.tool);
         if always {
             return Approval::Granted;
         }
         let (answer, decided) = oneshot::channel();
         if people.send(Asked { question, answer }).is_err() {
-            return self.otherwise;
+            return otherwise;
         }
-        decided.await.unwrap_or(self.otherwise)
+        decided.await.unwrap_or(otherwise)
     }
 
     /// A person answered.
@@ -91,7 +93,7 @@ impl Approver {
         }
         let approval = match said {
             Said::Yes | Said::Always => Approval::Granted,
-            Said::No => self.otherwise.clone(),
+            Said::No => self.otherwise(&asked.question.tool),
         };
         // The question may have been withdrawn meanwhile: then nobody waits for the answer.
         let _ = asked.answer.send(approval);

@@ -48,12 +48,21 @@ pub struct Run {
     /// The directory; nothing outside of it is touched by the file tools
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
-    /// `rules`: embedded, needs no network and no key. `script:FILE`: plays responses from a YAML file
+    /// `rules`: embedded, needs no network and no key. `script:FILE`: plays responses from a YAML file. `PROVIDER:NAME`: a model
+    /// of openai, openai_resp, anthropic, gemini, ollama, deepseek or others; the key is in the provider's usual environment
+    /// variable, such as OPENAI_API_KEY
     #[arg(long, value_name = "NAME", default_value = "rules")]
     pub model: String,
-    /// Who approves writing and shell commands
+    /// Where the provider is, instead of its own address, such as http://127.0.0.1:8080/v1
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Who approves writing, shell commands and tools of MCP servers
     #[arg(long, value_enum, default_value_t = Approve::Ask)]
     pub approve: Approve,
+    /// Tools of an MCP server that this command starts, such as 'mcp-server-filesystem /srv/notes'; each call needs an approval. With a
+    /// name, as in 'notes=mcp-server-filesystem /srv/notes', its tools are named notes_…. May come several times
+    #[arg(long, value_name = "[NAME=]COMMAND")]
+    pub mcp: Vec<String>,
     /// The most model responses of a turn; 0 makes no request
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_steps: Option<u32>,

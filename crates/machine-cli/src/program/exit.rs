@@ -46,9 +46,34 @@ pub enum Usage {
         /// What the system says.
         error: std::io::Error,
     },
+    /// A server of tools cannot be used.
+    #[error("--mcp {command}: {why}")]
+    Mcp {
+        /// As it was given.
+        command: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Two tools have one name: those of two servers, or of a server and the program.
+    #[error("{0}: `--mcp NAME=COMMAND` puts NAME_ before the names of a server's tools")]
+    SameTool(String),
     /// There is no such model.
-    #[error("--model {0}: there is no such model; use `rules` or `script:FILE`")]
+    #[error(
+        "--model {0}: there is no such model; use `rules`, `script:FILE`, or a provider's, such as `openai:NAME`"
+    )]
     Model(String),
+    /// The provider's model cannot be set up.
+    #[cfg(feature = "providers")]
+    #[error("--model {name}: {error}")]
+    Provider {
+        /// As it was given.
+        name: String,
+        /// What is wrong with it.
+        error: machine_genai::BuildError,
+    },
+    /// An address for a model that is embedded.
+    #[error("--base-url: `{0}` needs none; it is for models of providers, such as `--model openai:NAME`")]
+    BaseUrl(String),
     /// `script:` names no file.
     #[error("--model script: which file? use `script:FILE`; docs/script-model.md has the format")]
     NoScript,

@@ -9,6 +9,7 @@
 //! | [`waiting`] | questions that wait for a person |
 //! | [`inbound`] | lines and signals |
 //! | [`workbench`] | the file tools as tools of an agent |
+//! | [`servers`] | `--mcp`: servers of tools |
 //! | [`player`] | the embedded models as models of an agent |
 //! | [`approvals`] | who is asked for approval |
 //! | [`console`] | what is shown: terminal, plain lines, JSON |
@@ -33,6 +34,7 @@ pub mod record;
 pub mod replay;
 pub mod run;
 pub mod scenario;
+pub mod servers;
 pub mod session;
 pub mod simulate;
 pub mod waiting;
@@ -40,8 +42,8 @@ pub mod workbench;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use crate::program::args::{Args, Command};
 use crate::program::console::{one_line, tell};
@@ -82,5 +84,8 @@ fn unparsed(other: &clap::Error) -> Result<ExitCode, Usage> {
     let told = told.split("\nFor more information").next().unwrap_or_default();
     let parts: Vec<_> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let told = parts.join(" ").replacen("error: ", "", 1).replace(" tip: ", "; ");
-    Err(Usage::Line(format!("{told}; see `agent-machine --help`")))
+    let program = Args::command();
+    let command = std::env::args().nth(1).filter(|name| program.find_subcommand(name).is_some());
+    let of = command.map_or_else(String::new, |name| format!(" {name}"));
+    Err(Usage::Line(format!("{told}; see `agent-machine{of} --help`")))
 }

@@ -7,13 +7,14 @@ use std::time::Duration;
 use machine_adapter::asks::Open;
 use machine_core::ask::Question;
 use machine_core::ids::CallId;
-use machine_host::{Agent, Events, FileJournal, TornEnd};
+use machine_host::{Agent, Events, FileJournal, OpenError, TornEnd};
 
 use crate::program::approvals::{Approver, Questions};
 use crate::program::args::{Approve, Run};
 use crate::program::console::{Console, Json, Plain, Terminal, tell};
 use crate::program::exit::Usage;
 use crate::program::player::Player;
+use crate::program::servers;
 use crate::program::session::Session;
 use crate::program::workbench::bench;
 use crate::tools::Workspace;
@@ -32,9 +33,9 @@ pub fn run(args: Run) -> Result<ExitCode, Usage> {
     if args.prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
         return Err(Usage::Prompt);
     }
+    let model = Player::named(&args.model, args.base_url.as_deref())?;
     let workspace =
         Workspace::open(&args.dir).map_err(|error| Usage::Dir { dir: args.dir.clone(), error })?;
-    let model = Player::named(&args.model)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -115,8 +116,12 @@ async fn open(
             config.turn.max_steps = max_steps;
             config.calls.paths.root = root.into();
         });
-    for tool in bench(workspace, args.approve != Approve::All) {
+    let ask = args.approve != Approve::All;
+    for tool in bench(workspace, ask) {
         builder = builder.tool(tool);
+    }
+    for command in &args.mcp {
+        builder = builder.tools_from(servers::open(command, ask).await?);
     }
     let decide = approver.clone();
     let mut builder = builder.approve(move |question| decide.clone().decide(question));
@@ -126,7 +131,10 @@ async fn open(
         builder = builder.journal(journal);
     }
     let opened = builder.open_watched().await;
-    let (agent, events) = opened.map_err(|error| Usage::Open(error.to_string()))?;
+    let (agent, events) = opened.map_err(|error| match error {
+        OpenError::SameToolFrom { .. } => Usage::SameTool(error.to_string()),
+        error => Usage::Open(error.to_string()),
+    })?;
     if let Some(torn) = torn {
         greet(&agent, &torn).await;
     }

@@ -9,7 +9,8 @@ fn none_denies_and_the_model_is_told() {
     let world = World::with(&[("a.md", "teh\n"), ("b.md", "teh\n")]);
     let before = world.files();
     let ran = world.run(&[JOB, "--approve", "none"]);
-    ran.ended(0).says("denied edit a.md: this run allows no changes").says("Nothing was changed: 2 files");
+    let why = "denied edit a.md: `edit` needs an approval, and `--approve none` gives none; run with `--approve all`";
+    ran.ended(0).says(why).says("Nothing was changed: 2 files");
     assert_eq!(before, world.files());
 }
 
@@ -20,7 +21,7 @@ fn without_a_terminal_ask_denies_and_says_how_to_allow() {
     for args in [vec![JOB], vec![JOB, "--approve", "ask"]] {
         let ran = world.run(&args);
         ran.ended(0)
-            .says("denied edit a.md: nobody can be asked without a terminal; run with `--approve all`");
+            .says("denied edit a.md: `edit` needs an approval, and nobody can be asked without a terminal; run with `--approve all`");
     }
     let ran = world.run(&[JOB, "--json"]);
     ran.ended(0).says("run with `--approve all`");

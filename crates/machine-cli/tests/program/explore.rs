@@ -42,6 +42,7 @@ fn what_is_explored_must_be_named() {
     program(&["explore"]).refuses("<WHAT>");
     program(&["explore", "frob"]).refuses("[possible values: engine, call, turn, agent]");
     program(&["explore", "call", "--frob"]).refuses("unexpected argument '--frob'");
+    program(&["explore", "call", "--frob"]).refuses("see `agent-machine explore --help`");
     program(&["explore", "turn", "--calls", "many"]).refuses("invalid value 'many'");
     program(&["explore", "agent", "--jobs", "0"]).refuses("--jobs");
 }

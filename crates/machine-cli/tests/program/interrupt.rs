@@ -107,7 +107,7 @@ fn a_stream_and_a_wait_for_the_next_attempt_are_stopped_too() {
             running.sees("try 1 of");
         }
         running.signal(Signal::INT);
-        running.end().ended(130).says("[turn aborted]").does_not_say("never");
+        running.end().ended(130).says("[turn aborted by the user]").does_not_say("never");
     }
 }
 

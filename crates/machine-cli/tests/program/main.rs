@@ -7,7 +7,10 @@ mod journal;
 mod json;
 mod kills;
 mod main_job;
+mod mcp;
 mod prompt_loop;
+#[cfg(feature = "providers")]
+mod provider;
 mod replay;
 mod running;
 mod scenario;

@@ -46,7 +46,11 @@ fn quit_stops_what_runs() {
     running.say("run `sleep 300`");
     running.sees("run   shell sleep 300");
     running.say("/quit");
-    running.end().ended(130).says("cancelled shell sleep 300").says("[turn aborted]");
+    running
+        .end()
+        .ended(130)
+        .says("cancelled shell sleep 300")
+        .says("[turn aborted by the end of the process]");
 }
 
 #[test]
@@ -75,7 +79,7 @@ fn abort_stops_the_turn_and_what_waits_goes_on() {
     running.sees("run   shell sleep 300");
     running.say("list");
     running.say("/abort");
-    running.sees("[turn aborted]");
+    running.sees("[turn aborted by the user]");
     running.sees("ok    list");
     running.close();
     running.end().ended(0);

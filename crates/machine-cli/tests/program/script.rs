@@ -39,10 +39,10 @@ fn truncated_calls_do_not_run() {
 fn a_limit_of_steps_ends_the_turn() {
     run("- text: never\n", &["--max-steps", "0"])
         .ended(1)
-        .says("limit of steps, after 0]")
+        .says("[turn stopped at the step limit]")
         .does_not_say("never");
     let calls = "- calls: [{tool: list}]\n- text: never\n";
-    run(calls, &["--max-steps", "1"]).ended(1).says("ok    list").says("after 1]").does_not_say("never");
+    run(calls, &["--max-steps", "1"]).ended(1).says("ok    list").says("step limit]").does_not_say("never");
     run(calls, &["--max-steps", "2"]).ended(0).says("never");
     run("- text: enough\n", &["--max-steps", "1"]).ended(0).says("enough");
 }
@@ -58,9 +58,11 @@ fn empty_responses_are_repeated_and_then_given_up() {
 
 #[test]
 fn a_response_that_the_provider_withholds_or_pauses_is_no_success() {
-    run("- {text: x, finish: filtered}\n", &[]).ended(1).says("[turn filtered]");
-    run("- {text: x, finish: suspended}\n", &[]).ended(1).says("[turn suspended]");
-    run("- {text: x, finish: max_tokens}\n", &[]).ended(1).says("[turn max tokens]");
+    run("- {text: x, finish: filtered}\n", &[]).ended(1).says("[turn withheld by the provider]");
+    run("- {text: x, finish: suspended}\n", &[]).ended(1).says("[turn paused by the provider]");
+    run("- {text: x, finish: max_tokens}\n", &[])
+        .ended(1)
+        .says("[turn cut at the output limit of the model]");
 }
 
 #[test]

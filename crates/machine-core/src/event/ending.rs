@@ -1,5 +1,6 @@
 //! Why a turn ended (T18).
 use alloc::sync::Arc;
+use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,31 @@ impl EndReason {
             Self::Failed(_) => "failed",
             Self::Interrupted => "interrupted",
         }
+    }
+}
+
+/// In a few words, as they stand after "turn": `failed: …`, `stopped at the step limit`.
+impl fmt::Display for EndReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = match self {
+            Self::Completed { stopped_by: None } => "completed",
+            Self::Completed { stopped_by: Some((call, why)) } => {
+                return write!(f, "completed by call {call}: {why}");
+            }
+            Self::MaxTokens => "cut at the output limit of the model",
+            Self::Suspended => "paused by the provider",
+            Self::Other => "ended by the provider for an unknown reason",
+            Self::Filtered => "withheld by the provider",
+            Self::Paused => "paused",
+            Self::Blocked(why) => return write!(f, "blocked: {why}"),
+            Self::StepLimit => "stopped at the step limit",
+            Self::RepeatLimit => "stopped at the limit of equal calls",
+            Self::BudgetLimit => "stopped at the limit of tokens",
+            Self::Aborted(cause) => return write!(f, "aborted by {cause}"),
+            Self::Failed(error) => return write!(f, "failed: {error}"),
+            Self::Interrupted => "interrupted by the end of its process",
+        };
+        f.write_str(words)
     }
 }
 

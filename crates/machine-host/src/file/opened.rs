@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 
 use machine_journal::Record;
 
-use crate::disk::{lock, lock_itself, lock_of, make_private, private, sync_name};
+use crate::disk::{is_removed, lock, lock_itself, lock_of, make_private, private, remove, sync_name};
 use crate::file::line::encode;
 use crate::file::scan::{Reach, Scan, scan};
 use crate::file::whole::write_without_past;
 use crate::file::{BUFFER, FileError, Torn};
 use crate::store;
+
+/// An open file, the records that opening needs, and what was torn at its end.
+pub(super) type Found = (Opened, Vec<Record>, Option<Torn>);
 
 #[derive(Debug)]
 pub(super) struct Opened {
@@ -27,17 +30,16 @@ pub(super) struct Opened {
     synced: u64,
     /// Lines that are not written yet.
     buffer: Vec<u8>,
-    _lock: File,
+    /// Keeps others out. It is there from the end of the opening on.
+    lock: Option<File>,
     /// Keeps a store out, where there is one.
     _no_store: Option<File>,
 }
 
 impl Opened {
-    /// Opens a file, checks all of it, and reads what opening needs.
-    pub(super) fn open(
-        path: &Path,
-        past: Option<u64>,
-    ) -> Result<(Self, Vec<Record>, Option<Torn>), FileError> {
+    /// Opens a file, checks all of it, and reads what opening needs. A file that is refused is left as it was, and nothing
+    /// is left beside it.
+    pub(super) fn open(path: &Path, past: Option<u64>) -> Result<Found, FileError> {
         let failed = |source| FileError::io(path, source);
         let is_new = !path.exists();
         let file = private().open(path).map_err(failed)?;
@@ -45,29 +47,51 @@ impl Opened {
             return Err(FileError::NotAJournal { path: path.to_owned() });
         }
         let path = path.canonicalize().map_err(failed)?;
-        let lock = lock(&lock_of(&path), &path)?;
+        let beside = lock_of(&path);
+        let is_new_lock = !beside.exists();
+        let lock = lock(&beside, &path)?;
+        let mut found = Self::locked(path.clone(), file, is_new, past);
+        match &mut found {
+            Ok((open, ..)) => open.lock = Some(lock),
+            Err(_) => {
+                // While it is locked: nobody else goes on from these, and who waits for them sees that they are gone.
+                let is_empty = || std::fs::metadata(&path).is_ok_and(|found| found.len() == 0);
+                remove(is_new && is_empty(), &path);
+                remove(is_new_lock, &beside);
+            }
+        }
+        found
+    }
+
+    fn locked(path: PathBuf, file: File, is_new: bool, past: Option<u64>) -> Result<Found, FileError> {
+        is_there(&file, 0).map_err(|source| FileError::io(&path, source))?;
         lock_itself(&file, &path)?;
         // In this order: a store looks for the lock of a file after it has its own.
-        let no_store = store::keep_out(path.parent().unwrap_or(Path::new("/")), &path)?;
-        let (_lock, _no_store) = (lock, no_store);
+        let _no_store = store::keep_out(path.parent().unwrap_or(Path::new("/")), &path)?;
         let buffer = Vec::new();
-        let mut open = Self { path, file, end: 0, lines: 0, last: 0, synced: 0, buffer, _lock, _no_store };
+        let mut open =
+            Self { path, file, end: 0, lines: 0, last: 0, synced: 0, buffer, lock: None, _no_store };
         let mut scan = open.scan(Reach::Opening)?;
-        make_private(&open.file).map_err(failed)?;
+        open.named(make_private(&open.file))?;
         if is_new {
-            sync_name(&open.path).map_err(failed)?;
+            open.named(sync_name(&open.path))?;
         }
         if past.is_some_and(|most| scan.end > most) && scan.has_past {
             scan = Scan { torn: scan.torn, ..open.drop_past(scan)? };
         }
         (open.end, open.lines, open.last) = (scan.end, scan.lines, scan.last);
         // What was read may be in the system's memory only. Whoever goes on from it must be able to rely on it.
-        open.file.sync_data().map_err(failed)?;
+        open.named(open.file.sync_data())?;
         open.synced = open.lines;
         if let Some(Torn { line, bytes }) = scan.torn {
             tracing::warn!(path = %open.path.display(), line, bytes, "the end of the journal is torn");
         }
         Ok((open, scan.records, scan.torn))
+    }
+
+    /// The error of the system, with the file that it is about.
+    fn named<T>(&self, done: io::Result<T>) -> Result<T, FileError> {
+        done.map_err(|source| FileError::io(&self.path, source))
     }
 
     /// All records that are written.
@@ -87,15 +111,15 @@ impl Opened {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        self.write_buffer().map_err(|source| FileError::io(&self.path, source))?;
+        let written = self.write_buffer();
+        self.named(written)?;
         self.end += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
     }
 
     fn write_buffer(&mut self) -> io::Result<()> {
-        let found = self.file.metadata()?;
-        is_there(&found, self.end)?;
+        let found = is_there(&self.file, self.end)?;
         if found.len() > self.end {
             self.file.set_len(self.end)?;
             self.file.sync_all()?;
@@ -107,7 +131,7 @@ impl Opened {
     pub(super) fn sync(&mut self) -> Result<(), FileError> {
         self.write()?;
         if self.synced < self.lines {
-            self.file.sync_data().map_err(|source| FileError::io(&self.path, source))?;
+            self.named(self.file.sync_data())?;
             self.synced = self.lines;
         }
         Ok(())
@@ -116,7 +140,7 @@ impl Opened {
     fn scan(&mut self, reach: Reach) -> Result<Scan, FileError> {
         let mut bytes = Vec::new();
         let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut bytes));
-        read.map_err(|source| FileError::io(&self.path, source))?;
+        self.named(read)?;
         scan(&self.path, &bytes, reach)
     }
 
@@ -137,13 +161,13 @@ impl Opened {
 }
 
 /// Whether what was written is still there, so that what is promised now can be read again (J10).
-fn is_there(found: &Metadata, end: u64) -> io::Result<()> {
-    #[cfg(unix)]
-    if std::os::unix::fs::MetadataExt::nlink(found) == 0 {
+fn is_there(file: &File, end: u64) -> io::Result<Metadata> {
+    let found = file.metadata()?;
+    if is_removed(&found) {
         return Err(io::Error::other("the file was removed or replaced while it was open"));
     }
     if found.is_file() && found.len() < end {
         return Err(io::Error::other("the file was made shorter while it was open"));
     }
-    Ok(())
+    Ok(found)
 }

@@ -204,6 +204,11 @@ fn c_j04_damage_to_what_was_durable_is_loud_and_the_rest_is_a_torn_end() {
     let error = runtime.block_on(builder(&copy, &Arc::default()).open()).map(drop).unwrap_err().to_string();
     assert!(error.contains("line 1 (byte 0) is damaged"), "{error}");
     assert_eq!(std::fs::read(&copy).unwrap(), text);
+    assert!(cfg!(not(unix)) || !crate::disk::lock_of(&copy).exists(), "nothing is left beside it");
+    // A lock that was there stays: others may know it.
+    std::fs::write(crate::disk::lock_of(&copy), "").unwrap();
+    runtime.block_on(builder(&copy, &Arc::default()).open()).map(drop).unwrap_err();
+    assert!(crate::disk::lock_of(&copy).exists());
 }
 
 /// The smallest session: its header is durable, and only one line after it says so.
@@ -237,6 +242,10 @@ fn a_file_that_is_no_journal_is_refused_and_left_alone() {
             paused().block_on(builder(&path, &Ran::default()).open()).map(drop).unwrap_err().to_string();
         assert!(error.contains("this is no journal"), "{text:?}: {error}");
         assert_eq!(&std::fs::read_to_string(&path).unwrap(), text);
+        assert!(
+            cfg!(not(unix)) || dir.path().read_dir().unwrap().count() == n + 1,
+            "{text:?}: nothing is left beside it"
+        );
     }
 }
 

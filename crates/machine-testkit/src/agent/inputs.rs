@@ -73,6 +73,12 @@ impl Inputs {
         self.all.values().any(|input| input.pending && input.wakes)
     }
 
+    /// The same of what was admitted, and waits for the next step.
+    pub fn admitted_wakes(&self) -> bool {
+        let wakes = |id: &InputId| self.all.get(id).is_some_and(|input| input.wakes && input.is_passed());
+        self.lane.iter().any(wakes)
+    }
+
     /// Whether a prompt that joined the turn waits for its next step.
     pub fn has_joined(&self) -> bool {
         let passed =
@@ -137,10 +143,17 @@ impl Inputs {
         }
     }
 
-    /// Nobody answers open screenings any more: they are due again.
-    pub fn forget_screens(&mut self) {
+    /// Nobody answers open screenings any more: they are due again, if they are still wanted.
+    pub fn forget_screens(&mut self, screens: bool) {
         for input in self.all.values_mut().filter(|input| input.screened == Screen::Asked) {
-            input.screened = Screen::Due;
+            input.screened = if screens { Screen::Due } else { Screen::Passed };
+        }
+    }
+
+    /// What was not asked about yet never will be.
+    pub fn let_through(&mut self) {
+        for input in self.all.values_mut().filter(|input| input.screened == Screen::Due) {
+            input.screened = Screen::Passed;
         }
     }
 
@@ -192,8 +205,9 @@ impl Inputs {
         self.taken.is_empty()
     }
 
-    /// What waits in the machine is what is pending, in the same order (P5, A02).
-    pub fn holds(&self, agent: &Agent) -> Checked {
+    /// What waits in the machine is what is pending, in the same order (P5, A02). `screens`: whether screenings are wanted;
+    /// where they are not, the machine finds out when it looks.
+    pub fn holds(&self, agent: &Agent, screens: bool) -> Checked {
         let inbox = &agent.inbox;
         let lane = || {
             inbox.lane.iter().filter_map(|waiting| match waiting {
@@ -206,8 +220,10 @@ impl Inputs {
         let reminders = inbox.reminders.iter().map(|reminder| &reminder.key);
         let mut pending: Vec<_> = queue().chain(lane()).map(|(id, _)| id).chain(reminders).collect();
         pending.sort();
-        let other =
-            queue().chain(lane()).any(|(id, screen)| self.all.get(id).is_none_or(|of| of.screened != screen));
+        let looked = |screen| if screen == Screen::Due && !screens { Screen::Passed } else { screen };
+        let other = queue()
+            .chain(lane())
+            .any(|(id, screen)| self.all.get(id).is_none_or(|of| of.screened != looked(screen)));
         match () {
             () if !pending.into_iter().eq(self.pending()) => {
                 broken("P5", "an input is lost, or kept after its last receipt")

@@ -69,11 +69,39 @@ impl Taken<'_> {
         self.screens() || self.has(|signal| matches!(signal, Signal::StartTurn(_)))
     }
 
+    /// Whether an agent without a turn goes on as `resume` says, and whether history ends in something unanswered (A12).
+    fn resumes(&self) -> Option<bool> {
+        match (self.before.state(), self.event) {
+            (_, Event::Resume { unanswered }) if self.is_idle() => Some(*unanswered),
+            (State::Maintaining(Back::Resume(unanswered)), event) if ends_maintenance(event) => {
+                Some(*unanswered)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the screening of what would open a turn is left, and it has no verdict (A11).
+    fn leaves_screening(&self) -> bool {
+        let State::Screening(id) = self.before.state() else { return false };
+        let ends = match self.event {
+            Event::Screened(of, _) | Event::ScreenFailed(of, _) => of == id,
+            Event::Withdraw(of) | Event::Replace(of, _) => of == id,
+            Event::Abort(_) | Event::Close | Event::Crash { .. } | Event::Fault { .. } => true,
+            _ => false,
+        };
+        !ends && self.after.state() != self.before.state()
+    }
+
     fn receipt(&self, of: &InputId, like: fn(&Receipt) -> bool) -> bool {
         self.has(|signal| {
             matches!(signal, Signal::Report(Report::Receipt { input, receipt }) if input == of && like(receipt))
         })
     }
+}
+
+/// Whether it ends maintenance, and what waits goes on (A17).
+fn ends_maintenance(event: &Event) -> bool {
+    matches!(event, Event::Maintained { .. } | Event::MaintainFailed(_) | Event::Abort(_))
 }
 
 impl Monitor {
@@ -85,21 +113,19 @@ impl Monitor {
         self.paused
     }
 
-    /// An event that the machine ignored.
-    pub fn ignored(&self, event: &Event) -> Checked {
-        match event {
-            // There was no pause.
-            Event::Resume { .. } => Ok(()),
-            event if command(event).is_some() => broken("E07", "a command is accepted and does nothing"),
-            Event::Fault { .. } if !self.faulted && !self.closed && !self.closing => {
-                broken("A22", "a fault is not heard")
+    /// An event that the machine ignored. What must follow from it still must: it is looked at as one that was taken, too.
+    pub fn ignored(&self, step: &Taken<'_>) -> Checked {
+        match step.event {
+            // It was said before.
+            Event::Resume { .. } if matches!(step.before.state(), State::Maintaining(Back::Resume(_))) => {
+                Ok(())
             }
-            Event::TurnEnded(_) if self.turn.is_some() => broken("T18", "the end of a turn is not heard"),
+            event if command(event).is_some() => broken("E07", "a command is accepted and does nothing"),
             _ => Ok(()),
         }
     }
 
-    /// An event that the machine took, and what came of it.
+    /// What an event led to.
     pub fn taken(&mut self, step: &Taken<'_>) -> Checked {
         self.note(step);
         let (mut rank, mut committed) = (0, 0);
@@ -124,6 +150,11 @@ impl Monitor {
         self.answers(step)
     }
 
+    /// From now on nobody is asked about what comes in; what is asked already is waited for.
+    pub fn nobody_screens(&mut self) {
+        self.inputs.let_through();
+    }
+
     fn note(&mut self, step: &Taken<'_>) {
         let ask = step.config.ask.screen;
         let joins = step.was(|state| matches!(state, State::Active(_)));
@@ -139,17 +170,17 @@ impl Monitor {
             Event::Abort(cause) if joins && cause.is_by_user() => self.inputs.hush(),
             Event::TurnEnded(_) => self.inputs.unsteer(),
             Event::Close => {
-                self.inputs.forget_screens();
+                self.inputs.forget_screens(ask);
                 self.closing = true;
             }
             Event::Crash { alive: true } => {}
             Event::Crash { alive: false } => {
-                self.inputs.forget_screens();
+                self.inputs.forget_screens(ask);
                 (self.closing, self.closed) = (false, false);
                 self.reopened = self.turn.is_some();
             }
-            Event::Fault { .. } => {
-                self.inputs.forget_screens();
+            Event::Fault { .. } if *step.before.state() != State::Closed => {
+                self.inputs.forget_screens(ask);
                 self.faulted = true;
             }
             _ => {}
@@ -258,16 +289,17 @@ impl Monitor {
                 }
             }
             Report::Held { .. } => {
-                let anew = matches!(
-                    step.event,
-                    Event::Crash { .. } | Event::TurnEnded(_) | Event::Maintained { .. }
-                );
+                let anew = match step.before.state() {
+                    State::Maintaining(Back::Faulted(_)) => *step.event == Event::Maintained { edited: true },
+                    _ => matches!(step.event, Event::Crash { .. } | Event::TurnEnded(_)),
+                };
                 self.held = true;
                 self.faulted = false;
                 if anew { Ok(()) } else { broken("A14", "what waits is held without a reason") }
             }
             Report::Released if std::mem::take(&mut self.held) => match step.event {
-                Event::Submit(_) | Event::Notify(_) | Event::Resume { .. } => Ok(()),
+                Event::Submit(submit) if submit.wake => Ok(()),
+                Event::Notify(_) | Event::Resume { .. } => Ok(()),
                 _ => broken("A14", "what is held is released by nobody"),
             },
             Report::Released => broken("A14", "nothing is held, and it is released"),
@@ -344,27 +376,26 @@ impl Monitor {
                 broken("A02", "another prompt opens the turn than the first")
             }
             () if !self.is_due(step) => broken("A03", "a turn starts, and nothing wakes"),
+            () if prompt.is_none() && !self.is_admitted(step) => {
+                broken("A11", "a turn starts, and what wakes was not admitted")
+            }
             () => Ok(()),
         }
     }
 
     /// Whether something may start.
     fn is_due(&self, step: &Taken<'_>) -> bool {
-        let ends = step
-            .before
-            .data()
-            .inbox
-            .lane
-            .iter()
-            .any(|waiting| matches!(waiting, Waiting::BackgroundEnd { wake: true, .. }));
-        let resumes = matches!(step.before.state(), State::Maintaining(Back::Resume(_)));
+        self.inputs.wakes() || self.is_admitted(step)
+    }
+
+    /// Whether something may start a turn that was admitted, or that nobody is asked about.
+    fn is_admitted(&self, step: &Taken<'_>) -> bool {
+        let is_waking_end = |waiting: &Waiting| matches!(waiting, Waiting::BackgroundEnd { wake: true, .. });
+        let ends = step.before.data().inbox.lane.iter().any(is_waking_end);
+        let screened = step.was(|state| matches!(state, State::Screening(_)));
         match step.event {
             Event::Resume { .. } | Event::BackgroundEnded { wake: true, .. } => true,
-            _ => {
-                ends || resumes
-                    || self.inputs.wakes()
-                    || step.was(|state| matches!(state, State::Screening(_)))
-            }
+            _ => ends || screened || step.resumes().is_some() || self.inputs.admitted_wakes(),
         }
     }
 }

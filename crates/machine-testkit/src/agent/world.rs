@@ -39,6 +39,8 @@ pub struct AgentSettings {
     pub change: u32,
     /// Whether prompts are screened.
     pub screen: bool,
+    /// After so many screenings were asked, none is wanted any more; 0: they always are.
+    pub screens: u32,
     /// Whether notifications are.
     pub screen_notes: bool,
     /// Whether hooks may fail or say no, and turns fail.
@@ -89,6 +91,8 @@ pub struct AgentWorld {
 struct Left {
     may: AgentSettings,
     resume: u32,
+    /// Screenings, until none is wanted any more.
+    screens: u32,
 }
 
 /// The running turn.
@@ -136,7 +140,11 @@ impl AgentWorld {
             turn: None,
             calls: BTreeMap::new(),
             gone: false,
-            left: Left { may: settings.clone(), resume: settings.pause.max(1) },
+            left: Left {
+                may: settings.clone(),
+                resume: settings.pause.max(1),
+                screens: if settings.screens == 0 { u32::MAX } else { settings.screens },
+            },
             monitor: Monitor::default(),
             config: Arc::new(config),
             settings: Arc::new(settings),
@@ -248,7 +256,7 @@ impl AgentWorld {
 
     /// What is commanded, as far as it is let through.
     fn commands(&self) -> Vec<Event> {
-        let Left { may, resume } = &self.left;
+        let Left { may, resume, screens: _ } = &self.left;
         let mut events = words::inputs(&self.settings, may);
         let queue = &self.machine.data().inbox.queue;
         if may.steer > 0 {
@@ -320,7 +328,7 @@ impl AgentWorld {
     }
 
     fn spend(&mut self, event: &Event) {
-        let Left { may, resume } = &mut self.left;
+        let Left { may, resume, screens: _ } = &mut self.left;
         let spent = match event {
             Event::Submit(submit) if submit.id.0.starts_with('s') => &mut may.steer,
             Event::Submit(_) => &mut may.prompts,
@@ -380,7 +388,11 @@ impl AgentWorld {
     fn take(&mut self, step: &Taken<'_>) -> Result<(), String> {
         for signal in step.signals {
             match signal {
-                Signal::Ask(question) => self.asks.ask(question)?,
+                Signal::Ask(question) => {
+                    self.asks.ask(question)?;
+                    let screens = u32::from(matches!(question, Question::Screen { .. }));
+                    self.left.screens = self.left.screens.saturating_sub(screens);
+                }
                 Signal::Withdraw(subject) => self.asks.withdraw(subject),
                 Signal::StartTurn(id) => self.turn = Some(Running { id: *id, ends: None }),
                 Signal::AbortTurn(cause) => {
@@ -429,13 +441,12 @@ impl World for AgentWorld {
                 Err(format!("E07: {event:?} fits nothing, and something changed"))
             };
         }
-        if step == Step::Ignored {
-            let owed = self.owed().contains(happening);
-            return match () {
-                () if !same => Err(format!("P17: {event:?} is ignored, and something changed")),
-                () if owed => Err(format!("E07: {event:?} was owed, and is ignored")),
-                () => self.monitor.ignored(event),
-            };
+        let ignored = step == Step::Ignored;
+        if ignored && !same {
+            return Err(format!("P17: {event:?} is ignored, and something changed"));
+        }
+        if ignored && self.owed().contains(happening) {
+            return Err(format!("E07: {event:?} was owed, and is ignored"));
         }
         self.happens(event);
         // One that starts nothing may come again.
@@ -445,9 +456,16 @@ impl World for AgentWorld {
         let after = self.machine.clone();
         let config = self.config.clone();
         let taken = Taken { event, before: &before, after: &after, signals: &signals, config: &config };
+        if ignored {
+            self.monitor.ignored(&taken)?;
+        }
         self.take(&taken)?;
         self.gone &= !self.within().is_empty();
         let background = self.calls.values().any(|work| *work == Work::Background);
+        if self.left.screens == 0 && self.config.ask.screen {
+            Arc::make_mut(&mut self.config).ask.screen = false;
+            self.monitor.nobody_screens();
+        }
         self.monitor.holds(&self.machine, &self.asks, &self.config, background)?;
         let roster = self.machine.data().roster.iter().map(|(call, _)| call);
         if roster.eq(self.calls.keys()) {

@@ -1,7 +1,7 @@
 //! The safety monitor of a call: it sees every event that the machine took and every signal that came of it.
 use std::collections::BTreeSet;
 
-use machine_core::ask::{AtTurnEnd, Question, Subject};
+use machine_core::ask::{AtTurnEnd, Executed, Question, Subject};
 use machine_core::digest::Digest;
 use machine_core::event::Event as Report;
 use machine_core::ids::CallId;
@@ -42,7 +42,12 @@ impl Monitor {
             Event::Abort(_) if !self.answered && due.cause.is_none() => {
                 broken("X03", "an abort is not heard")
             }
-            Event::Cancel(_) if open && waits && !due.is_stopped() => broken("C13", "a cancel is not heard"),
+            Event::Cancel(_) if open && (waits || due.detached) && !due.is_stopped() => {
+                broken("C13", "a cancel is not heard")
+            }
+            Event::Output(_) | Event::Progress(_) if open && due.is_running() => {
+                broken("C07", "what a running call says is not heard")
+            }
             Event::Hurry if open && due.is_in_grace() && !self.once.contains("Deaf") => {
                 broken("X04", "a second stop is not heard")
             }
@@ -165,6 +170,9 @@ impl Monitor {
                 }
                 self.ends(event, settlement)?;
                 self.once("A20", "BackgroundEnded")
+            }
+            Signal::Late(_) if *event == Event::Executed(Executed::Nothing) => {
+                broken("X06", "it obeyed late, and that is told as a result")
             }
             Signal::Late(settlement) => {
                 if !self.once.contains("Deaf") {

@@ -102,11 +102,7 @@ impl Actor {
         let ready = |plan: Plan| Answer::Prepare(Prepared::Ready(Arc::new(plan)));
         let said = match &behaviour.prepare {
             _ if !self.cast.knows(tool) => {
-                return vec![answer(
-                    0,
-                    ask,
-                    Answer::Prepare(Prepared::UnknownTool(self.cast.unknown_tool())),
-                )];
+                return vec![answer(0, ask, Answer::Prepare(self.cast.unknown_tool()))];
             }
             None | Some(Prepare::Unknown) => ready(behaviour.planned()),
             Some(Prepare::Rewrite(args)) if !machine_core::history::is_object(&args.0.text()) => {

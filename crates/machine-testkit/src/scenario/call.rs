@@ -2,6 +2,7 @@
 use machine_core::Text;
 use machine_core::access::Access;
 use machine_core::ask::Plan;
+use machine_core::canonical::canonical;
 use machine_core::outcome::ToolResult;
 use serde::Deserialize;
 
@@ -160,7 +161,22 @@ impl Args {
     pub fn text(&self) -> Text {
         match self {
             Self::Raw(text) => text.clone(),
-            Self::Object(map) => serde_json::Value::Object(map.clone()).to_string().into(),
+            // By key, however the parser was built.
+            Self::Object(map) => {
+                let text = serde_json::Value::Object(map.clone()).to_string();
+                canonical(&text).unwrap_or(text).into()
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_have_one_text() {
+        let args: Args = serde_json::from_str(r#"{"b": {"z": 1, "a": 2}, "a": 3}"#).expect("an object");
+        assert_eq!(&*args.text(), r#"{"a":3,"b":{"a":2,"z":1}}"#);
     }
 }

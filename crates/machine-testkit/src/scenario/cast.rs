@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use machine_adapter::Request;
 use machine_core::Text;
-use machine_core::ask::{Executed, Plan};
+use machine_core::ask::{Executed, Plan, Prepared};
 use machine_core::config::{Config, Questions, ToolSpec};
 use machine_core::ids::{CallId, StepId};
 use machine_core::message::Part;
@@ -145,8 +145,8 @@ impl Cast {
     }
 
     /// What the model reads when it calls a tool that there is not; as a real host says it.
-    pub(crate) fn unknown_tool(&self) -> Text {
-        format!("The tools are: {}.", self.tools.join(", ")).into()
+    pub(crate) fn unknown_tool(&self) -> Prepared {
+        Prepared::unknown_tool(self.tools.iter().map(|name| &**name))
     }
 
     /// What a hook does this time; none: it agrees.

@@ -357,7 +357,7 @@ impl<'s> World<'s> {
                         result = Some(nested::report(end, player.sim.engine.history()));
                     }
                     (Receipt::Dropped(why), _) => {
-                        result = Some(ToolResult::error(format!("the prompt was dropped: {why:?}")));
+                        result = Some(ToolResult::error(format!("the prompt was dropped: {why}")));
                     }
                     (Receipt::Returned, _) => result = Some(ToolResult::error("the prompt was withdrawn")),
                     _ => {}

@@ -67,12 +67,12 @@ pub fn write(title: &str, why: &str, config: &Config, moves: &[Vec<Input>]) -> R
     let file = File {
         title,
         why,
-        config: differs(&serde_json::to_value(config)?, &serde_json::to_value(Config::default())?),
-        model,
+        config: sorted(differs(&serde_json::to_value(config)?, &serde_json::to_value(Config::default())?)),
+        model: model.into_iter().map(sorted).collect(),
         model_then: json!({"text": "done"}),
-        calls,
-        hooks: run.hooks(hooks),
-        timeline: timeline.into_iter().map(|(_, moment)| moment).collect(),
+        calls: calls.into_iter().map(|(name, call)| (name, sorted(call))).collect(),
+        hooks: run.hooks(hooks).into_iter().map(|(name, hook)| (name, sorted(hook))).collect(),
+        timeline: timeline.into_iter().map(|(_, moment)| sorted(moment)).collect(),
         expect: Map::new(),
     };
     Ok(serde_saphyr::to_string(&file)?)
@@ -89,8 +89,8 @@ struct File<'f> {
     model_then: Value,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     calls: BTreeMap<String, Value>,
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    hooks: Map<String, Value>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    hooks: BTreeMap<String, Value>,
     timeline: Vec<Value>,
     expect: Map<String, Value>,
 }
@@ -309,6 +309,18 @@ fn label(n: usize) -> String {
     }
 }
 
+/// With the members of every object by key, however the parser was built.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let members: BTreeMap<_, _> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            Value::Object(members.into_iter().collect())
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
+}
+
 /// Without what is null.
 fn bare(value: Value) -> Value {
     match value {
@@ -334,5 +346,16 @@ fn differs(value: &Value, default: &Value) -> Value {
         }
         (value, default) if value == default => Value::Null,
         (value, _) => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_has_one_order() {
+        let value = json!({"b": [{"z": 1, "a": 2}], "a": {"d": null, "c": 3}});
+        assert_eq!(sorted(value).to_string(), r#"{"a":{"c":3,"d":null},"b":[{"a":2,"z":1}]}"#);
     }
 }

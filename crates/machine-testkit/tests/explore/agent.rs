@@ -16,6 +16,33 @@ fn worlds() -> Vec<(&'static str, AgentSettings)> {
         ("screened", AgentSettings { prompts: 2, abort: 1, ..screened.clone() }),
         ("screened, joined", AgentSettings { steer: 1, abort: 1, change: 1, ..screened.clone() }),
         ("screened, paused", AgentSettings { notify: 1, pause: 1, refusals: false, ..screened.clone() }),
+        (
+            "screened, changed",
+            AgentSettings { prompts: 2, change: 1, pause: 1, refusals: false, ..screened.clone() },
+        ),
+        (
+            "screened no more",
+            AgentSettings {
+                prompts: 3,
+                change: 1,
+                pause: 1,
+                screens: 1,
+                refusals: false,
+                ..screened.clone()
+            },
+        ),
+        (
+            "screened no more, notes",
+            AgentSettings {
+                notify: 1,
+                change: 1,
+                screen_notes: true,
+                screens: 1,
+                refusals: false,
+                ..screened.clone()
+            },
+        ),
+        ("screened, late", AgentSettings { steer: 1, crash: 1, ..screened.clone() }),
         ("screened, background", AgentSettings { screen: true, prompts: 2, ..background.clone() }),
         (
             "screened, consumed",
@@ -29,6 +56,17 @@ fn worlds() -> Vec<(&'static str, AgentSettings)> {
         (
             "notes",
             AgentSettings { prompts: 0, notify: 2, change: 1, screen_notes: true, abort: 1, ..screened },
+        ),
+        (
+            "notes with more",
+            AgentSettings {
+                prompts: 0,
+                notify: 2,
+                inject: 1,
+                screen_notes: true,
+                screen: true,
+                ..none.clone()
+            },
         ),
         ("what goes in", AgentSettings { notify: 1, inject: 1, remind: 2, ..none.clone() }),
         ("what the turn says", AgentSettings { notify: 1, deliver: 2, abort: 1, ..none.clone() }),
@@ -50,6 +88,17 @@ fn worlds() -> Vec<(&'static str, AgentSettings)> {
         ("aborted", AgentSettings { notify: 1, abort: 1, deaf: 0, ..background.clone() }),
         ("waiting", AgentSettings { detach: 2, park: true, stray: false, ..background.clone() }),
         ("held, background", AgentSettings { refusals: true, stray: false, ..background.clone() }),
+        (
+            "held, parked",
+            AgentSettings {
+                prompts: 2,
+                park: true,
+                refusals: true,
+                maintain: 1,
+                stray: false,
+                ..none.clone()
+            },
+        ),
         ("held with more", AgentSettings { refusals: true, inject: 1, pause: 1, ..none.clone() }),
         (
             "aborted, gone",
@@ -152,15 +201,15 @@ proptest! {
     fn random_walks_keep_the_rules(
         picks in prop::collection::vec(any::<prop::sample::Index>(), 1..150),
         flags in any::<[bool; 5]>(),
-        counts in prop::array::uniform13(0..5u32),
+        counts in prop::array::uniform14(0..5u32),
         policies in any::<[prop::sample::Index; 2]>(),
     ) {
         let [screen, notes, refusals, park, close] = flags;
-        let [prompts, steer, notify, inject, remind, change, abort, pause, maintain, detach, deaf, deliver, crash] = counts;
+        let [prompts, steer, notify, inject, remind, change, abort, pause, maintain, detach, deaf, deliver, crash, screens] = counts;
         let after_failure = [AfterFailure::Hold, AfterFailure::GoOn][policies[0].index(2)];
         let after_abort = [AfterAbort::GoOn, AfterAbort::Hold, AfterAbort::GiveBack][policies[1].index(3)];
         let settings = AgentSettings {
-            prompts, steer, park, notify, inject, remind, change, screen, screen_notes: notes && screen, refusals,
+            prompts, steer, park, notify, inject, remind, change, screen, screens, screen_notes: notes && screen, refusals,
             abort, pause, maintain, close, detach, deaf, deliver, crash, fault: 1, after_failure, after_abort,
             stray: true,
         };

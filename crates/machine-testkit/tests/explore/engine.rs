@@ -2,7 +2,7 @@
 //! to see the numbers.
 use machine_core::ask::AtTurnEnd;
 use machine_core::config::{AfterAbort, CallLimits, Fatal, Questions};
-use machine_testkit::engine::{Allowed, EngineWorld, Menu, Policies};
+use machine_testkit::engine::{Allowed, EngineWorld, Menu, Policies, Reduce};
 use machine_testkit::explore::Explored;
 
 const NO_HOOKS: Questions =
@@ -28,6 +28,15 @@ fn two_calls_two_steps_one_retry_abort_steer_notify() {
     let may = Allowed { abort: 2, steer: 1, notify: 1, ..Allowed::default() };
     let done = clean("small engine", Menu { failures: 1, ..menu(may) }, NO_HOOKS);
     assert!(done.states > 10_000, "{done:?}");
+}
+
+/// Fewer states, and the same ends: of two calls that are alike the first is answered first.
+#[test]
+fn in_call_order_there_is_less_to_see() {
+    let all = || world(menu(Allowed { abort: 1, timeout: true, ..Allowed::default() }), NO_HOOKS);
+    let reduced = all().reduced(Reduce { in_call_order: true, ..Reduce::default() });
+    let (all, reduced) = (crate::clean("any order", all()), crate::clean("in call order", reduced));
+    assert!(reduced.states < all.states && reduced.transitions < all.transitions);
 }
 
 #[test]

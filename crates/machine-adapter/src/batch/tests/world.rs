@@ -298,6 +298,8 @@ impl World {
                 "B07: {call} does not wait"
             );
         }
+        let prepared = waiting.iter().all(|call| call.planned);
+        assert!(prepared || busy.is_empty(), "B07: a call is being prepared, and others are busy: {busy:?}");
         let lives = |life| self.calls.iter().any(|call| call.life == life);
         let stuck = !waiting.is_empty() && waiting.iter().all(|call| call.planned && call.wants);
         if stuck && lives(Life::Deaf) && !lives(Life::Running) && !lives(Life::Kept) {

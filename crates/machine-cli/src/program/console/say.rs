@@ -83,14 +83,10 @@ fn text(part: &Part) -> Option<&str> {
 
 /// The end of a turn, if it says more than that it is done.
 fn ended(end: &TurnEnd) -> Option<String> {
-    let why = match &end.reason {
-        EndReason::Completed { .. } => return None,
-        EndReason::Failed(error) => format!("failed: {error}"),
-        EndReason::Blocked(why) => format!("blocked: {why}"),
-        EndReason::StepLimit => format!("stopped at the limit of steps, after {}", end.steps),
-        other => other.name().replace('_', " "),
-    };
-    Some(format!("[turn {why}]"))
+    match &end.reason {
+        EndReason::Completed { .. } => None,
+        reason => Some(format!("[turn {reason}]")),
+    }
 }
 
 fn settled(label: &str, outcome: &Outcome) -> String {

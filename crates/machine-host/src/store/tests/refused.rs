@@ -46,6 +46,10 @@ async fn c_j09_a_file_of_a_store_is_the_stores() {
     put(&place, &[("store.log.1".into(), log), ("store.lock".into(), Vec::new())]);
     let error = file().open().await.unwrap_err().to_string();
     assert!(error.contains("a.jsonl: the store of this directory did not end in order"), "{error}");
+    assert!(
+        cfg!(not(unix)) || !path.exists() && !place.join("a.jsonl.lock").exists(),
+        "nothing is left of it"
+    );
 
     let store = Store::open(&place).await.unwrap();
     let error = file().open().await.unwrap_err().to_string();

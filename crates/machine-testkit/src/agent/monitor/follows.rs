@@ -1,4 +1,5 @@
 //! What must follow from an event: in the same step, and from the ends and stops of things.
+use machine_agent::state::Back;
 use machine_agent::{Event, Signal, State};
 use machine_core::config::{AfterAbort, AfterFailure};
 use machine_core::event::{DroppedBecause, EndReason, Event as Report, HeldBecause, Receipt};
@@ -17,6 +18,9 @@ impl Monitor {
         };
         if step.screens() && !self.is_due(step) {
             return broken("A03", "something starts, and nothing wakes");
+        }
+        if step.screens() && self.inputs.queue.is_empty() && self.inputs.admitted_wakes() {
+            return broken("A11", "a turn waits for a verdict on what would not open it");
         }
         match step.event {
             Event::Submit(submit) => accepted(&submit.id)?,
@@ -45,15 +49,17 @@ impl Monitor {
             () if *step.event == Event::Drain && self.inputs.is_left_over() => {
                 broken("A02", "a drain leaves something behind")
             }
-            () if matches!(step.event, Event::Resume { .. })
-                && step.is_idle()
+            () if step.resumes().is_some()
                 && self.inputs.pending().any(|id| self.inputs.get(id).is_some_and(|i| !i.is_reminder()))
                 && !matches!(after, State::Active(_) | State::Screening(_)) =>
             {
                 broken("A12", "resumed, and what waits does not start")
             }
-            () if *step.event == (Event::Resume { unanswered: true }) && step.is_idle() && !step.starts() => {
+            () if step.resumes() == Some(true) && !step.starts() => {
                 broken("A12", "resumed, and what is unanswered does not go on")
+            }
+            () if step.leaves_screening() => {
+                broken("A11", "what would open a turn waits for its verdict, and the agent does not")
             }
             () => Ok(()),
         }
@@ -103,11 +109,23 @@ impl Monitor {
                 }
                 () => Ok(()),
             },
+            Event::Fault { .. } if *state == State::Closed => Ok(()),
             Event::Fault { .. } if !matches!(state, State::Faulted { .. }) => {
                 match step.has(|signal| matches!(signal, Signal::FaultWork(_))) {
                     true => Ok(()),
                     false => broken("A22", "work goes on after a fault"),
                 }
+            }
+            Event::Fault { check: false, .. }
+                if !matches!(step.after.state(), State::Faulted { check: false, .. }) =>
+            {
+                broken("J10", "a journal that cannot be written is not the graver fault")
+            }
+            Event::Resume { unanswered }
+                if matches!(state, State::Maintaining(Back::Idle | Back::Held(_)))
+                    && *step.after.state() != State::Maintaining(Back::Resume(*unanswered)) =>
+            {
+                broken("A12", "`resume` is not remembered during maintenance")
             }
             Event::TurnEnded(end) if state.active().is_some() => self.turn_over(step, &end.reason),
             Event::Crash { alive: false } if self.turn.is_none() && !self.held && !self.faulted => {

@@ -23,7 +23,7 @@ impl Monitor {
         background: bool,
     ) -> Checked {
         let (agent, state) = (machine.data(), machine.state());
-        self.inputs.holds(agent)?;
+        self.inputs.holds(agent, config.ask.screen)?;
         self.background.holds(agent)?;
         let idle = matches!(state, State::Ready | State::Waiting);
         let wakes = self.inputs.wakes()

@@ -1,0 +1,211 @@
+//! What no server of others can be made to say: raw bytes, and what must come of them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod common;
+
+use common::answers::{
+    calls, chat, chat_text, gemini_text, messages_text, named, plain, responses_text, start, told,
+};
+use common::raw::Raw;
+use common::{ANTHROPIC, GEMINI, OPENAI, RESPONSES, Shape, play};
+use machine_core::config::{Settings, ToolChoice};
+use machine_core::response::Finish;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn the_first_error_ends_it_whatever_comes_after() {
+    let error = json!({"error": {"message": "slow down", "code": "rate_limit_exceeded"}});
+    let rest = chat(&[calls(&[start(Some(0), Some("x"), r#"{"text":"a"}"#)])], "tool_calls");
+    let broken = plain(&[error]) + &rest;
+    let (played, asked) = told(OPENAI, vec![broken, chat_text()]).await;
+    assert_eq!((played.failures(), asked.len()), (vec!["RateLimit".into()], 2));
+    assert_eq!(played.history, ["user: go", "assistant: well"]);
+
+    let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let (played, _) = told(ANTHROPIC, vec![named(&[error]) + &messages_text(), messages_text()]).await;
+    assert_eq!((played.failures(), played.history.len()), (vec!["Overloaded".into()], 2));
+
+    let error = json!({"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}});
+    let (played, _) = told(GEMINI, vec![plain(&[error]) + &gemini_text(), gemini_text()]).await;
+    assert_eq!((played.failures(), played.history.len()), (vec!["Overloaded 503".into()], 2));
+
+    // The library tells the text of this one alone.
+    let error = json!({"code": "rate_limit_exceeded", "message": "slow down"});
+    let failed = json!({"id": "r", "status": "failed", "model": "m", "error": error});
+    let failed = named(&[json!({"type": "response.failed", "response": failed})]);
+    let (played, _) = told(RESPONSES, vec![failed, responses_text()]).await;
+    assert_eq!((played.failures(), played.history.len()), (vec!["RateLimit".into()], 2));
+}
+
+#[tokio::test]
+async fn c_t08_an_end_without_a_reason_is_no_success() {
+    let done = "data: [DONE]\n\n".to_owned();
+    let open = plain(&[json!({"choices": [{"delta": {"content": "half"}}]})]);
+    let (played, _) = told(OPENAI, vec![open.clone() + &done, open, chat_text()]).await;
+    assert_eq!(played.failures(), ["StreamCut", "StreamCut"]);
+    assert_eq!(played.history, ["user: go", "assistant: well"]);
+    // A frame that is cut in two, at its end.
+    let whole = chat_text();
+    let (played, _) = told(OPENAI, vec![whole[..whole.len() / 2].to_owned(), chat_text()]).await;
+    assert_eq!(played.failures(), ["StreamCut"]);
+    // Nothing at all.
+    for (shape, text) in [
+        (OPENAI, chat_text()),
+        (RESPONSES, responses_text()),
+        (ANTHROPIC, messages_text()),
+        (GEMINI, gemini_text()),
+    ] {
+        let (played, _) = told(shape, vec![String::new(), text]).await;
+        assert_eq!((played.failures(), played.history.len()), (vec!["StreamCut".into()], 2), "{shape:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_frame_that_the_library_passes_over_is_a_failure() {
+    let broken = responses_text().replacen("data: {", "data: {{", 1);
+    let (played, _) = told(RESPONSES, vec![broken, responses_text()]).await;
+    assert_eq!((played.failures(), played.history.len()), (vec!["StreamCut".into()], 2));
+}
+
+#[tokio::test]
+async fn c_t08_what_is_withheld_is_no_answer() {
+    let refusal = chat(&[json!({"refusal": "I cannot"})], "stop");
+    let blocked = plain(&[json!({"promptFeedback": {"blockReason": "SAFETY"}})]);
+    let details = json!({"id": "r", "status": "incomplete", "model": "m", "incomplete_details": {"reason": "content_filter"}});
+    let filtered = named(&[
+        json!({"type": "response.output_text.delta", "output_index": 0, "delta": "half"}),
+        json!({"type": "response.incomplete", "response": details}),
+    ]);
+    for (shape, answer, raw) in
+        [(OPENAI, refusal, "refusal"), (GEMINI, blocked, "SAFETY"), (RESPONSES, filtered, "content_filter")]
+    {
+        let (played, _) = told(shape, vec![answer]).await;
+        assert_eq!(played.reason(), "filtered", "{shape:?}");
+        assert_eq!(played.finishes(), [(Finish::Filtered, raw.to_owned())]);
+    }
+    let paused = messages_text().replace("end_turn", "pause_turn");
+    let (played, _) = told(ANTHROPIC, vec![paused]).await;
+    assert_eq!(played.finishes(), [(Finish::Suspended, "pause_turn".to_owned())]);
+}
+
+#[tokio::test]
+async fn c_m04_nobody_there_is_a_lost_connection() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let played = play(OPENAI.model("some-model", &format!("http://me:hush@{host}/hush")), |_| {}).await;
+    assert_eq!(played.failures(), ["Connection", "Connection", "Connection"]);
+    // The host is told, as a port may be mistyped; what else stands in an address may be a key.
+    let told = format!("{:?}", played.end.reason);
+    assert!(told.contains(&format!("{host}: ")) && !told.contains("hush"), "{told}");
+    // A server that hangs up before it answers.
+    let server = Raw::bytes(vec![
+        String::new(),
+        format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}", chat_text()),
+    ])
+    .await;
+    let played = play(OPENAI.model("some-model", &server.at), |_| {}).await;
+    assert_eq!((played.failures(), &*played.reason()), (vec!["Connection".into()], "completed"));
+}
+
+/// A base URL that leads to a page, and a server that does not stream.
+#[tokio::test]
+async fn c_t08_what_is_no_stream_is_told_as_such() {
+    let whole = json!({"choices": [{"message": {"content": "well"}, "finish_reason": "stop"}]}).to_string();
+    for (kind, body) in
+        [("text/html", "<html>Sign in</html>"), ("application/json", &*whole), ("text/plain", "")]
+    {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n");
+        for shape in [OPENAI, RESPONSES, ANTHROPIC, GEMINI] {
+            let server = Raw::bytes(vec![format!("{head}{body}")]).await;
+            let model = shape.model("some-model", &server.at);
+            let played = play(model, |config| config.retry.attempts = 1).await;
+            let told = format!("{:?}", played.end.reason);
+            assert!(told.contains("no stream of events"), "{shape:?} {kind}: {told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_redirect_is_followed() {
+    let other = Raw::events(vec![chat_text()]).await;
+    let moved = format!(
+        "HTTP/1.1 307 Moved\r\nLocation: {}/v1/chat/completions\r\nContent-Length: 0\r\n\r\n",
+        other.at
+    );
+    let server = Raw::bytes(vec![moved]).await;
+    let played = play(OPENAI.model("some-model", &server.at), |_| {}).await;
+    assert_eq!(
+        (played.failures(), &*played.reason()),
+        (vec!["InvalidRequest 307".into()], "failed InvalidRequest")
+    );
+    assert!(other.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn c_u01_what_a_cut_stream_told_is_booked() {
+    let whole = messages_text();
+    let before = |name: &str| whole[..whole.find(name).unwrap()].to_owned();
+    // Once before anything was said, and once in the middle.
+    let cut = vec![before("event: content_block_start"), before("event: message_delta"), whole.clone()];
+    let (played, _) = told(ANTHROPIC, cut).await;
+    assert_eq!(played.failures(), ["StreamCut", "StreamCut"]);
+    let usage = played.end.usage;
+    assert_eq!((usage.unknown_attempts, usage.known.input, usage.known.cached), (0, 21, 12));
+    assert_eq!(usage.known.output, 1 + 1 + 9);
+}
+
+#[tokio::test]
+async fn what_is_set_is_sent() {
+    let server = Raw::events(vec![chat_text()]).await;
+    let settings = Settings {
+        model: "another".into(),
+        tool_choice: ToolChoice::Required,
+        extra: Some(r#"{"temperature": 0.5, "max_tokens": 7, "body": {"user": "u"}}"#.into()),
+    };
+    play(OPENAI.model("some-model", &server.at), |config| config.request.settings = settings.into()).await;
+    let asked = server.asked.lock().unwrap()[0].clone();
+    let (head, body) = asked.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("POST /v1/chat/completions "), "{head}");
+    assert!(head.to_ascii_lowercase().contains("authorization: bearer test-key"), "{head}");
+    let body: Value = serde_json::from_str(body).unwrap();
+    for (name, value) in [
+        ("model", json!("another")),
+        ("tool_choice", json!("required")),
+        ("temperature", json!(0.5)),
+        ("user", json!("u")),
+        ("stream_options", json!({"include_usage": true})),
+    ] {
+        assert_eq!(body[name], value, "{body}");
+    }
+    assert_eq!(body["messages"][0], json!({"role": "system", "content": "be brief"}));
+    assert_eq!(body["tools"][0]["function"]["name"], "get");
+}
+
+#[tokio::test]
+async fn media_that_a_model_makes_are_kept() {
+    let part = json!({"inlineData": {"mimeType": "image/png", "data": "AAAA"}});
+    let image = plain(&[json!({"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]})]);
+    let (played, _) = told(GEMINI, vec![image]).await;
+    assert_eq!((played.reason(), played.failures().len()), ("completed".into(), 0));
+    assert_eq!(played.history[1], "assistant: [image/png data:image/png;base64,aaaa]");
+}
+
+#[tokio::test]
+async fn c_m13_a_server_that_says_nothing_is_waited_for_by_the_engine() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = format!("http://{}", silent.local_addr().unwrap());
+    let played = play(OPENAI.model("some-model", &at), |config| {
+        (config.turn.stream_idle_ms, config.retry.attempts) = (100, 2);
+    });
+    let played = played.await;
+    assert_eq!((played.failures(), &*played.reason()), (vec!["Timeout".into(); 2], "failed Timeout"));
+}
+
+#[tokio::test]
+async fn an_error_that_the_library_passes_over_is_told() {
+    let half = json!({"message": {"role": "assistant", "content": "half"}, "done": false});
+    let answer = format!("{half}\n{}\n", json!({"error": "the runner stopped"}));
+    let (played, _) = told(Shape { provider: "ollama", base: "" }, vec![answer]).await;
+    assert_eq!((played.failures(), played.history.len()), (vec!["Unknown".into()], 1));
+    assert!(format!("{:?}", played.end.reason).contains("the runner stopped"));
+}
