@@ -85,6 +85,13 @@ impl Genai {
         Ok(Builder { kind, name: name.to_owned(), key: None, base_url: None })
     }
 
+    /// The environment variables that hold keys of providers, such as `OPENAI_API_KEY`. A program that starts others, such as
+    /// commands of a model, may keep them from those. What more than a provider reads, such as `GITHUB_TOKEN`, is not among them.
+    pub fn key_variables() -> impl Iterator<Item = &'static str> {
+        let named = AdapterKind::all().iter().filter_map(|kind| kind.default_key_env_name());
+        named.filter(|variable| variable.ends_with("_API_KEY"))
+    }
+
     fn providers() -> Vec<AdapterKind> {
         AdapterKind::all().iter().copied().filter(|kind| !NOT_KNOWN.contains(kind)).collect()
     }
@@ -269,6 +276,15 @@ mod tests {
         assert_eq!(far.is_ok(), cfg!(feature = "rustls"));
         assert!(near.build().is_ok());
         assert!(Genai::named("ollama:x").expect("a provider").build().is_ok());
+    }
+
+    #[test]
+    fn variables_of_keys_are_those_of_providers_alone() {
+        let variables: Vec<_> = Genai::key_variables().collect();
+        for variable in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"] {
+            assert!(variables.contains(&variable), "{variables:?}");
+        }
+        assert!(!variables.contains(&"GITHUB_TOKEN"));
     }
 
     #[test]

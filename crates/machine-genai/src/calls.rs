@@ -22,13 +22,12 @@ struct Known {
 }
 
 impl Calls {
-    /// Passes on what is new in a piece. On a used position an id of its own begins another call (M01).
+    /// Passes on what is new in a piece. On a used position an id of its own begins another call, if there is a name with it (M01).
     pub async fn piece(&mut self, piece: Piece, out: &ModelOut) -> Result<(), ModelError> {
         let Piece { index, id, tool, args } = piece;
-        let id = id.unwrap_or_default();
-        let goes_on = |known: &Known| id.is_empty() || id == known.id;
+        let (id, tool) = (id.unwrap_or_default(), tool.unwrap_or_default());
+        let goes_on = |known: &Known| id.is_empty() || tool.is_empty() || id == known.id;
         if !self.known.get(&index).is_some_and(goes_on) {
-            let tool = tool.unwrap_or_default();
             out.call_start(index, &*id, &*tool).await;
             self.known.insert(index, Known { id, tool, said: String::new() });
         }

@@ -6,6 +6,8 @@ use machine_core::message::{Body, Part, ToolMessage};
 use machine_core::response::{Failure, ModelError};
 use serde_json::json;
 
+use crate::tool_name;
+
 /// Marks the signature of a block that Anthropic keeps to itself.
 const REDACTED: &str = "redacted:";
 
@@ -30,10 +32,10 @@ pub fn answered(content: &[Part], kind: AdapterKind) -> Result<MessageContent, M
         match &part.body {
             Body::Text(text) => parts.push(ContentPart::Text(text.to_string())),
             Body::Thinking { text, signature } => think(&mut parts, text, signature.as_ref(), kind),
-            Body::Media { kind, at } => parts.push(ContentPart::Text(note(kind, at))),
+            Body::Media { kind: media, at } => parts.push(ContentPart::Text(note(media, at))),
             Body::Call(call) => parts.push(ContentPart::ToolCall(ToolCall {
                 call_id: call.wire.to_string(),
-                fn_name: call.tool.to_string(),
+                fn_name: tool_name::sent(kind, &call.tool),
                 // V09: what stands in history is a JSON object.
                 fn_arguments: serde_json::from_str(&call.args).map_err(|error| {
                     let why = format!("the arguments of `{}` cannot be sent: {error}", call.tool);
@@ -47,9 +49,9 @@ pub fn answered(content: &[Part], kind: AdapterKind) -> Result<MessageContent, M
 }
 
 /// The one result of a call. The library carries text alone here: media are named in it.
-pub fn result(tool: &ToolMessage) -> ToolResponse {
+pub fn result(tool: &ToolMessage, kind: AdapterKind) -> ToolResponse {
     let texts: Vec<String> = tool.content.iter().filter_map(result_text).collect();
-    ToolResponse::new(&*tool.wire, texts.join("\n")).with_fn_name(&*tool.tool)
+    ToolResponse::new(&*tool.wire, texts.join("\n")).with_fn_name(tool_name::sent(kind, &tool.tool))
 }
 
 fn result_text(part: &Part) -> Option<String> {

@@ -8,6 +8,7 @@ mod messages;
 mod ollama;
 mod responses;
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -42,24 +43,33 @@ pub enum Args {
     Whole(String),
 }
 
+/// What the library does not tell, or not in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Untold {
+    /// Text.
+    Text(String),
+    /// A proof of thinking.
+    Proof(String),
+    /// Media that the model made: type, and data in base64.
+    Media(String, String),
+    /// A piece of a call.
+    Piece(Piece),
+}
+
 /// What the frames said so far.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// The pieces of calls in the newest frame, in order: one for each event of a call that the library gives next. Some of its
     /// own have all arguments so far in each.
     pub pieces: VecDeque<Piece>,
-    /// Pieces of frames of which the library tells nothing, not told yet.
-    pub silent: VecDeque<Piece>,
+    /// What came before the newest event and was not told yet, in order.
+    pub untold: VecDeque<Untold>,
     /// The content block that the newest frame belongs to, where the provider counts them.
     pub block: Option<u32>,
-    /// Proofs of thinking that the library does not tell until the end, not told yet.
-    pub proofs: Vec<String>,
-    /// Whether there were any.
+    /// Whether there were any proofs of thinking that the library does not tell until the end.
     pub has_proofs: bool,
     /// The signatures of the calls in the newest frame: they come with their calls once more.
     pub signed_calls: Vec<String>,
-    /// Media that the model made, not told yet: type, and data in base64. The library does not tell them.
-    pub media: Vec<(String, String)>,
     /// Whether proofs may come with the end alone.
     pub has_late_proofs: bool,
     /// The provider's id of the message.
@@ -74,9 +84,11 @@ pub struct Seen {
     pub error: Option<Value>,
     /// What the library passes over in silence, so that something would be lost. It is damage, which another attempt may not
     /// have, or a habit of the provider.
-    pub lost: Option<(Failure, &'static str)>,
+    pub lost: Option<(Failure, Cow<'static, str>)>,
     /// Whether there was any frame with something in it. The library makes an empty one of a body that is no stream.
     pub has_begun: bool,
+    /// Whether a frame said that it is the last one. The library passes over one that has not all fields.
+    pub has_end: bool,
     /// Milliseconds to the newest frame.
     pub elapsed_ms: u64,
     /// The positions of calls whose head came, where pieces have no id.
@@ -98,7 +110,7 @@ impl ChatFrameSink for Frames {
         let mut seen = self.seen();
         seen.elapsed_ms = frame.elapsed_us / 1_000;
         let left = std::mem::take(&mut seen.pieces);
-        seen.silent.extend(left);
+        seen.untold.extend(left.into_iter().map(Untold::Piece));
         seen.signed_calls.clear();
         match frame.data.trim() {
             "" | "[DONE]" => {}
@@ -107,7 +119,7 @@ impl ChatFrameSink for Frames {
                     seen.has_begun = true;
                     seen.read(&frame);
                 }
-                Err(_) => seen.lost = Some((Failure::StreamCut, "a frame that is no JSON")),
+                Err(_) => seen.lost = Some((Failure::StreamCut, "a frame that is no JSON".into())),
             },
         }
     }
@@ -136,25 +148,34 @@ impl Seen {
 
     /// A call that came in one frame.
     fn add_whole(&mut self, id: Option<&Value>, tool: Option<&Value>, args: Option<&Value>) {
-        let args = match args {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(args) => args.to_string(),
-        };
-        let (index, args) = (self.whole, Args::Whole(args));
+        let index = self.whole;
         self.whole = self.whole.saturating_add(1);
-        self.pieces.push_back(Piece { index, id: string(id), tool: string(tool), args });
+        self.pieces.push_back(Piece { index, id: string(id), tool: string(tool), args: whole(args) });
     }
 
     fn prove(&mut self, proof: Option<String>) {
         let proof = proof.filter(|proof| !proof.is_empty());
         self.has_proofs |= proof.is_some();
-        self.proofs.extend(proof);
+        self.untold.extend(proof.map(Untold::Proof));
+    }
+
+    /// Something that no other attempt would have either.
+    fn lose(&mut self, what: impl Into<Cow<'static, str>>) {
+        self.lost = Some((Failure::Unknown, what.into()));
     }
 }
 
 fn more(text: Option<&Value>) -> Args {
     Args::More(string(text).unwrap_or_default())
+}
+
+/// All arguments: a text as it is, anything else as JSON.
+fn whole(args: Option<&Value>) -> Args {
+    Args::Whole(match args {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(args) => args.to_string(),
+    })
 }
 
 fn number(value: Option<&Value>) -> Option<u32> {

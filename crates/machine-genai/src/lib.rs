@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `builder`, `address` | from a provider's name to a client |
 //! | `model` | one attempt |
-//! | `name` | the model that is asked for is the one that was named |
+//! | `name`, `tool_name` | models and tools are the ones that were named |
 //! | `request`, `content`, `settings` | from an attempt to a request of the library |
 //! | `stream`, `calls`, `finish` | from its stream to events of the engine |
 //! | `frames` | what the library leaves out of its events, read from what the provider sent |
@@ -34,6 +34,7 @@ mod request;
 mod retry_after;
 mod settings;
 mod stream;
+mod tool_name;
 
 pub use builder::{BuildError, Builder};
 pub use model::Genai;

@@ -41,7 +41,8 @@ impl Genai {
             let why = format!("`{name}` cannot be asked for: {why}");
             return Err(ModelError::new(Failure::InvalidRequest, why));
         }
-        let mut options = settings::options(&request.settings)?.with_raw_frame_sink_arc(frames.clone());
+        let mut options =
+            settings::options(&request.settings, self.kind)?.with_raw_frame_sink_arc(frames.clone());
         let chat = request::chat(&request, self.kind)?;
         let model = name::target(self.kind, name, &mut options);
         let response = self.client.exec_chat_stream(model, chat, Some(&options)).await;

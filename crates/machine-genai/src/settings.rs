@@ -1,9 +1,12 @@
 //! The settings of a request.
+use genai::adapter::AdapterKind;
 use genai::chat::{ChatOptions, ReasoningEffort, ToolChoice};
 use machine_core::config::{Settings, ToolChoice as Choice};
 use machine_core::response::{Failure, ModelError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use crate::tool_name;
 
 /// What `settings.extra` may hold.
 #[derive(Debug, Default, Deserialize)]
@@ -20,7 +23,7 @@ struct Extra {
 
 /// The library's options. Without the captures usage and signatures do not come. Calls are not captured: to keep one, the
 /// library makes room up to its position, whatever the provider says that is. They are read from the frames.
-pub fn options(settings: &Settings) -> Result<ChatOptions, ModelError> {
+pub fn options(settings: &Settings, kind: AdapterKind) -> Result<ChatOptions, ModelError> {
     let extra = match settings.extra.as_deref() {
         None => Extra::default(),
         Some(text) => serde_json::from_str(text).map_err(|error| refused(error.to_string()))?,
@@ -34,7 +37,7 @@ pub fn options(settings: &Settings) -> Result<ChatOptions, ModelError> {
         seed: extra.seed,
         reasoning_effort: effort,
         extra_body: extra.body.map(Value::Object),
-        tool_choice: choice(&settings.tool_choice),
+        tool_choice: choice(&settings.tool_choice, kind),
         capture_usage: Some(true),
         capture_content: Some(true),
         capture_reasoning_content: Some(true),
@@ -57,11 +60,11 @@ fn refused(why: String) -> ModelError {
 }
 
 /// Nothing is said where the model decides itself: that is what every provider takes it for.
-fn choice(choice: &Choice) -> Option<ToolChoice> {
+fn choice(choice: &Choice, kind: AdapterKind) -> Option<ToolChoice> {
     match choice {
         Choice::Auto => None,
         Choice::Required => Some(ToolChoice::Required),
-        Choice::Tool(name) => Some(ToolChoice::tool(&**name)),
+        Choice::Tool(name) => Some(ToolChoice::tool(tool_name::sent(kind, name))),
         Choice::None => Some(ToolChoice::None),
     }
 }
@@ -71,7 +74,7 @@ mod tests {
     use super::*;
 
     fn of(extra: &str) -> Result<ChatOptions, ModelError> {
-        options(&Settings { extra: Some(extra.into()), ..Settings::default() })
+        options(&Settings { extra: Some(extra.into()), ..Settings::default() }, AdapterKind::OpenAI)
     }
 
     #[test]

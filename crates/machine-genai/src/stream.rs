@@ -13,8 +13,8 @@ use machine_host::ModelOut;
 
 use crate::calls::Calls;
 use crate::content::signed;
-use crate::frames::Frames;
-use crate::{failure, finish};
+use crate::frames::{Frames, Piece, Seen, Untold};
+use crate::{failure, finish, tool_name};
 
 /// Reads a stream to its end.
 pub async fn read(
@@ -42,11 +42,22 @@ pub async fn read(
 
 /// It ended without saying how. A page or a whole body in place of a stream has no frame at all.
 fn cut(frames: &Frames) -> ModelError {
-    let why = match frames.seen().has_begun {
-        true => "the stream broke off before its end",
-        false => "the answer is empty, or no stream of events: the base URL may be wrong",
+    let seen = frames.seen();
+    if let Some(error) = lost(&seen) {
+        return error;
+    }
+    let (kind, why) = match (seen.has_begun, seen.has_end) {
+        (_, true) => (Failure::Unknown, "the last frame has not all its fields"),
+        (true, false) => (Failure::StreamCut, "the stream broke off before its end"),
+        (false, false) => {
+            (Failure::StreamCut, "the answer is empty, or no stream of events: the base URL may be wrong")
+        }
     };
-    ModelError::new(Failure::StreamCut, why)
+    ModelError::new(kind, why)
+}
+
+fn lost(seen: &Seen) -> Option<ModelError> {
+    seen.lost.as_ref().map(|(kind, lost)| ModelError::new(*kind, format!("the stream has {lost}")))
 }
 
 struct Reader<'r> {
@@ -54,8 +65,8 @@ struct Reader<'r> {
     kind: AdapterKind,
     out: &'r ModelOut,
     calls: Calls,
-    /// Signatures that came and were not passed on yet, each with its block.
-    proofs: Vec<(Option<u32>, String)>,
+    /// A signature that came and was not passed on yet, with its block.
+    proof: Option<(Option<u32>, String)>,
     message_id: Option<String>,
     usage: Option<Usage>,
     first_token_ms: Option<u64>,
@@ -69,7 +80,7 @@ impl<'r> Reader<'r> {
             kind,
             out,
             calls: Calls::default(),
-            proofs: Vec::new(),
+            proof: None,
             message_id: None,
             usage: None,
             first_token_ms: None,
@@ -85,14 +96,18 @@ impl<'r> Reader<'r> {
         }
         match event {
             ChatStreamEvent::Chunk(chunk) => {
-                self.tell_proofs().await;
+                self.tell_proof().await;
                 self.out.text(chunk.content).await;
             }
             ChatStreamEvent::ReasoningChunk(chunk) => {
-                self.tell_proofs().await;
+                // A block may begin with its proof, which stands behind the text all the same.
+                let block = self.frames.seen().block;
+                if block.is_none() || self.proof.as_ref().is_some_and(|(of, _)| *of != block) {
+                    self.tell_proof().await;
+                }
                 self.out.thinking(chunk.content).await;
             }
-            ChatStreamEvent::ThoughtSignatureChunk(chunk) => self.add_proof(chunk.content),
+            ChatStreamEvent::ThoughtSignatureChunk(chunk) => self.add_proof(chunk.content).await,
             ChatStreamEvent::ToolCallChunk(chunk) => self.call(chunk.tool_call).await?,
             ChatStreamEvent::Start | ChatStreamEvent::Heartbeat | ChatStreamEvent::End(_) => {}
         }
@@ -105,14 +120,13 @@ impl<'r> Reader<'r> {
             self.has_begun = true;
             self.out.event(ModelEvent::Started { request_id: None }).await;
         }
-        let (id, usage, media, hidden) = {
-            let mut seen = self.frames.seen();
-            if let Some((kind, lost)) = seen.lost {
-                return Err(ModelError::new(kind, format!("the stream has {lost}")));
+        let (id, usage) = {
+            let seen = self.frames.seen();
+            if let Some(error) = lost(&seen) {
+                return Err(error);
             }
             self.first_token_ms = self.first_token_ms.or(Some(seen.elapsed_ms));
-            let (media, proofs) = (std::mem::take(&mut seen.media), std::mem::take(&mut seen.proofs));
-            (seen.message_id.clone(), seen.usage, media, proofs)
+            (seen.message_id.clone(), seen.usage)
         };
         if let Some(id) = id.filter(|id| self.message_id.as_ref() != Some(id)) {
             self.out.event(ModelEvent::MessageId(id.as_str().into())).await;
@@ -122,39 +136,45 @@ impl<'r> Reader<'r> {
             self.usage = Some(usage);
             self.out.usage(usage).await;
         }
-        for (kind, data) in media {
-            let at = format!("data:{kind};base64,{data}").into();
-            self.out.event(ModelEvent::Media { kind: kind.into(), at }).await;
-        }
-        if !hidden.is_empty() {
-            self.tell_proofs().await;
-        }
-        for proof in hidden {
-            self.sign(signed(self.kind, &proof)).await;
-        }
         loop {
-            let piece = self.frames.seen().silent.pop_front();
-            let Some(piece) = piece else { return Ok(()) };
-            self.tell_proofs().await;
-            self.calls.piece(piece, self.out).await?;
+            let untold = self.frames.seen().untold.pop_front();
+            let Some(untold) = untold else { return Ok(()) };
+            self.tell_proof().await;
+            match untold {
+                Untold::Text(text) => self.out.text(text).await,
+                Untold::Proof(proof) => self.sign(signed(self.kind, &proof)).await,
+                Untold::Media(kind, data) => {
+                    let at = format!("data:{kind};base64,{data}").into();
+                    self.out.event(ModelEvent::Media { kind: kind.into(), at }).await;
+                }
+                Untold::Piece(piece) => self.piece(piece).await?,
+            }
         }
+    }
+
+    async fn piece(&mut self, piece: Piece) -> Result<(), ModelError> {
+        let tool = piece.tool.map(|sent| tool_name::own(self.kind, sent));
+        self.calls.piece(Piece { tool, ..piece }, self.out).await
     }
 
     /// Pieces of one block's signature are joined. Where blocks are not counted, each signature is whole.
-    fn add_proof(&mut self, piece: String) {
-        let seen = self.frames.seen();
-        if seen.signed_calls.contains(&piece) {
-            return;
-        }
-        let block = seen.block;
-        match self.proofs.last_mut().filter(|(of, _)| of.is_some() && *of == block) {
+    async fn add_proof(&mut self, piece: String) {
+        let (is_of_call, block) = {
+            let seen = self.frames.seen();
+            (seen.signed_calls.contains(&piece), seen.block)
+        };
+        match self.proof.as_mut().filter(|(of, _)| of.is_some() && *of == block) {
+            _ if is_of_call => {}
             Some((_, proof)) => proof.push_str(&piece),
-            None => self.proofs.push((block, piece)),
+            None => {
+                self.tell_proof().await;
+                self.proof = Some((block, piece));
+            }
         }
     }
 
-    async fn tell_proofs(&mut self) {
-        for (_, proof) in std::mem::take(&mut self.proofs) {
+    async fn tell_proof(&mut self) {
+        if let Some((_, proof)) = self.proof.take() {
             self.sign(signed(self.kind, &proof)).await;
         }
     }
@@ -166,18 +186,18 @@ impl<'r> Reader<'r> {
 
     /// Gemini signs calls. Such a signature is told right before its call.
     async fn call(&mut self, mut call: ToolCall) -> Result<(), ModelError> {
-        self.tell_proofs().await;
+        self.tell_proof().await;
         for proof in call.thought_signatures.take().unwrap_or_default() {
             self.sign(signed(self.kind, &proof)).await;
         }
         let piece = self.frames.seen().pieces.pop_front();
         let lost = || ModelError::new(Failure::Unknown, "the stream has a call that stands in no frame");
-        self.calls.piece(piece.ok_or_else(lost)?, self.out).await
+        self.piece(piece.ok_or_else(lost)?).await
     }
 
     async fn end(&mut self, end: StreamEnd) -> Result<Finished, ModelError> {
         self.tell_head().await?;
-        self.tell_proofs().await;
+        self.tell_proof().await;
         let usage = end.captured_usage.as_ref().and_then(finish::usage);
         self.usage = usage.or(self.usage);
         let Some(reason) = end.captured_stop_reason else {
@@ -204,7 +224,10 @@ impl<'r> Reader<'r> {
                 let raw = Some(raw.as_str().into());
                 Ok(Some(Finished { raw, usage: seen.usage, ..Finished::new(Finish::Filtered) }))
             }
-            _ => Err(failure::of(error, seen.error.as_ref())),
+            // What the library cannot read is often what it would have passed over.
+            _ => Err(lost(&seen)
+                .filter(|_| seen.error.is_none())
+                .unwrap_or_else(|| failure::of(error, seen.error.as_ref()))),
         }
     }
 

@@ -3,7 +3,8 @@
 mod common;
 
 use common::answers::{
-    calls, chat, chat_text, completed, gemini_text, messages, more, named, plain, responses_text, start, told,
+    calls, chat, chat_text, completed, gemini_text, messages, messages_text, more, named, plain,
+    responses_text, start, told,
 };
 use common::raw::Raw;
 use common::{ANTHROPIC, GEMINI, OPENAI, Played, RESPONSES, Shape, agent, line};
@@ -42,7 +43,25 @@ async fn c_v03_pieces_find_their_call_by_its_position() {
         calls(&[object(0, "x", "a"), object(1, "y", "b")]),
     ];
     let objects_reused = [calls(&[object(0, "x", "a")]), calls(&[object(0, "y", "b")])];
-    for deltas in [&same[..], &reused, &nameless, &from_one, &objects, &objects_reused] {
+    let renamed =
+        |index, id, args| calls(&[json!({"index": index, "id": id, "function": {"arguments": args}})]);
+    let ids_of_pieces = [
+        // Each piece has an id of its own. A call begins with a name.
+        calls(&[start(Some(0), Some("x1"), r#"{"text":"#)]),
+        renamed(0, "x2", r#""a"}"#),
+        calls(&[start(Some(1), Some("y1"), "")]),
+        renamed(1, "y2", r#"{"text":"b"}"#),
+    ];
+    let late_ids = [
+        // The id comes with a later piece.
+        calls(&[start(Some(0), None, "")]),
+        renamed(0, "x", r#"{"text":"a"}"#),
+        calls(&[start(Some(1), None, r#"{"text":"#)]),
+        renamed(1, "y", r#""b"}"#),
+    ];
+    for deltas in
+        [&same[..], &reused, &nameless, &from_one, &objects, &objects_reused, &ids_of_pieces, &late_ids]
+    {
         let (played, _) = told(OPENAI, vec![chat(deltas, "tool_calls"), chat_text()]).await;
         let called = r#"assistant: get{"text":"a"} | get{"text":"b"}"#;
         assert_eq!(played.history[1..4], [called, "get ok: a!", "get ok: b!"], "{deltas:?}");
@@ -51,19 +70,31 @@ async fn c_v03_pieces_find_their_call_by_its_position() {
 }
 
 #[tokio::test]
-async fn a_piece_that_the_library_would_drop_is_a_failure() {
+async fn what_the_library_would_drop_is_a_failure() {
     let deltas = [calls(&[start(None, Some("x"), r#"{"text":"a"}"#)])];
     let without = chat(&deltas, "tool_calls");
-    // The whole input in the head of a call: without it the call would run with nothing.
-    let head = json!({"type": "tool_use", "id": "t", "name": "get", "input": {"text": "a"}});
-    let head = json!({"type": "content_block_start", "index": 0, "content_block": head});
-    let whole = messages(&[head, json!({"type": "content_block_stop", "index": 0})], "tool_use");
+    // A tool of the provider's own: what it did would be lost.
+    let head = json!({"type": "server_tool_use", "id": "t", "name": "web_search", "input": {}});
+    let theirs = messages(&[block(0, head)], "tool_use");
+    let cited = json!({"type": "content_block_delta", "index": 0, "delta": {"type": "citations_delta", "citation": {}}});
+    let cited = messages(&[block(0, json!({"type": "text", "text": ""})), cited], "end_turn");
     let delta = json!({"type": "response.function_call_arguments.delta", "output_index": 0, "delta": "{"});
     let early = named(&[delta, completed(json!([]))]);
-    for (shape, answer) in [(OPENAI, without), (ANTHROPIC, whole), (RESPONSES, early)] {
+    let mut end = completed(json!([]));
+    end["response"]["model"].take();
+    let nameless = named(&[end]);
+    for (shape, answer, what) in [
+        (OPENAI, without, "a piece of a call without its position"),
+        (ANTHROPIC, theirs, "a block of the type `server_tool_use`"),
+        (ANTHROPIC, cited, "a piece of the type `citations_delta`"),
+        (RESPONSES, early, "a piece of a call before its head"),
+        (RESPONSES, nameless, "the last frame has not all its fields"),
+    ] {
         let (played, _) = told(shape, vec![answer]).await;
         assert_eq!((played.failures(), &*played.reason()), (vec!["Unknown".into()], "failed Unknown"));
         assert_eq!(played.history, ["user: go"], "{shape:?}");
+        let reason = format!("{:?}", played.end.reason);
+        assert!(reason.contains(what), "{reason}");
     }
 }
 
@@ -83,6 +114,10 @@ async fn c_v09_arguments_that_are_no_object_reach_the_engine_as_they_came() {
         // There `null` cannot be told from nothing.
         let wanted = if args == "null" { "get error invalid_arguments: " } else { "get error bad_json: " };
         assert!(played.history[2].starts_with(wanted), "{args}: {}", played.history[2]);
+        // A tool of free text, which nobody offered.
+        let item = json!({"type": "custom_tool_call", "call_id": "x", "name": "get", "input": args});
+        let (played, _) = told(RESPONSES, vec![named(&[completed(json!([item]))]), responses_text()]).await;
+        assert!(played.history[2].starts_with("get error bad_json: "), "{args}: {}", played.history[2]);
     }
 }
 
@@ -92,9 +127,15 @@ async fn calls_that_come_with_the_end_alone_run_once() {
     let added = json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "function_call", "call_id": "x", "name": "get", "arguments": ""}});
     let delta = |args: &str| json!({"type": "response.function_call_arguments.delta", "output_index": 0, "delta": args});
     let done = |index: u32, item: Value| json!({"type": "response.output_item.done", "output_index": index, "item": item});
+    let object = |text: &str| json!({"type": "function_call", "call_id": "x", "name": "get", "arguments": {"text": text}});
+    let custom = |text: &str| json!({"type": "custom_tool_call", "call_id": "x", "name": "get", "input": json!({"text": text}).to_string()});
     let late = [
         // Nothing but the end.
         vec![completed(json!([item("x", "a"), item("x", "b")]))],
+        // Arguments that are no text.
+        vec![completed(json!([object("a"), object("b")]))],
+        vec![done(0, object("a")), done(1, object("b")), completed(json!([object("a"), object("b")]))],
+        vec![completed(json!([custom("a"), custom("b")]))],
         // Nothing but whole items.
         vec![done(0, item("x", "a")), done(1, item("x", "b")), completed(json!([]))],
         // One in pieces, one whole.
@@ -219,4 +260,48 @@ async fn c_v03_an_id_that_the_library_makes_up_is_none() {
         let (played, _) = told(GEMINI, vec![plain(&[part]), gemini_text()]).await;
         assert_eq!(ids(&played), [wanted], "{:?}", played.history);
     }
+}
+
+/// The head of a block of Anthropic's, with all that it has.
+fn block(index: u32, block: Value) -> Value {
+    json!({"type": "content_block_start", "index": index, "content_block": block})
+}
+
+#[tokio::test]
+async fn what_stands_in_the_head_of_a_block_is_not_lost() {
+    let stop = |index: u32| json!({"type": "content_block_stop", "index": index});
+    let more =
+        json!({"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "no"}});
+    let blocks = [
+        block(0, json!({"type": "thinking", "thinking": "hm", "signature": "S"})),
+        stop(0),
+        block(1, json!({"type": "text", "text": "I k"})),
+        more,
+        stop(1),
+        block(2, json!({"type": "text", "text": "w it"})),
+        stop(2),
+        block(3, json!({"type": "tool_use", "id": "t", "name": "get", "input": {"text": "a"}})),
+        stop(3),
+    ];
+    let (played, _) = told(ANTHROPIC, vec![messages(&blocks, "tool_use"), messages_text()]).await;
+    let said = r#"assistant: (hm anthropic:S) | I know it | get{"text":"a"}"#.to_lowercase();
+    assert_eq!(played.history[1..3], [&*said, "get ok: a!"]);
+}
+
+/// Of several results in one message the library sends the last one alone there.
+#[tokio::test]
+async fn c_v05_every_result_reaches_ollama() {
+    let call = |text: &str| json!({"function": {"name": "get", "arguments": {"text": text}}});
+    let line =
+        |message: Value| json!({"message": message, "done": true, "done_reason": "stop"}).to_string() + "\n";
+    let first =
+        line(json!({"role": "assistant", "content": "", "tool_calls": [call("a"), call("b"), call("c")]}));
+    let last = line(json!({"role": "assistant", "content": "well"}));
+    let (played, asked) = told(Shape { provider: "ollama", base: "" }, vec![first, last]).await;
+    assert_eq!(played.history[2..5], ["get ok: a!", "get ok: b!", "get ok: c!"]);
+    let body: Value = serde_json::from_str(asked[1].split_once("\r\n\r\n").unwrap().1).unwrap();
+    let results: Vec<_> =
+        body["messages"].as_array().unwrap().iter().filter(|it| it["role"] == "tool").collect();
+    let contents: Vec<_> = results.iter().map(|it| it["content"].as_str().unwrap()).collect();
+    assert_eq!(contents, ["a!", "b!", "c!"]);
 }

@@ -7,6 +7,7 @@ use machine_core::ask::Plan;
 use machine_mcp::Server;
 use tokio::time::timeout;
 
+use crate::keys;
 use crate::program::console::tell;
 use crate::program::exit::Usage;
 
@@ -31,6 +32,7 @@ pub async fn open(given: &str, ask: bool) -> Result<Server, Usage> {
     };
     let mut child = Command::new(program);
     child.args(args);
+    keys::keep_from(&mut child);
     let mut server = Server::child(child).start_within(START_WITHIN);
     server = server.plan(move |call| Some(Plan { approval: ask, ..call.plan() }));
     if let Some(name) = name {

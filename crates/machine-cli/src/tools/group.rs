@@ -14,6 +14,7 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::capture::Capture;
+use crate::keys;
 
 /// How long a group is watched until the last of it is gone after it was killed.
 const GONE_CHECKS: usize = 200;
@@ -65,7 +66,9 @@ impl Group {
         let signals = signal(SignalKind::child())?;
         let (reader, writer) = io::pipe()?;
         let (guarded, lifeline) = io::pipe()?;
-        let child = Command::new("/bin/sh")
+        let mut shell = Command::new("/bin/sh");
+        keys::keep_from(shell.as_std_mut());
+        let child = shell
             .args(["-c", GUARDED, "/bin/sh", command])
             .current_dir(dir)
             .process_group(0)

@@ -109,3 +109,22 @@ fn a_turn_with_a_model_of_a_provider() {
         assert!(out.contains("ok    list") && out.contains("One file."), "{model}: {out}{err}");
     }
 }
+
+/// What the program starts does not see them: not a command of the model, nor a server of tools.
+#[test]
+fn a_key_is_for_the_program_alone() {
+    let world = World::new();
+    let command = "echo hush $OPENAI_API_KEY$ANTHROPIC_API_KEY; echo token $GITHUB_TOKEN";
+    let model = world.script(
+        &json!([{"calls": [{"tool": "shell", "args": {"command": format!("({command}) > shell")}}]}])
+            .to_string(),
+    );
+    let server = format!("sh -c '({command}) > {}; exit 7'", world.dir().join("server").display());
+    let path = std::env::var("PATH").expect("a path");
+    let keys = [("OPENAI_API_KEY", "a"), ("ANTHROPIC_API_KEY", "b"), ("GITHUB_TOKEN", "c"), ("PATH", &*path)];
+    run(&world.dir(), &["go", "--model", &model, "--approve", "all"], &keys);
+    run(&world.dir(), &["go", "--model", &model, "--mcp", &server], &keys);
+    for place in ["shell", "server"] {
+        assert_eq!(world.text(place), "hush\ntoken c\n", "{place}");
+    }
+}

@@ -1,9 +1,8 @@
 //! OpenAI's chat completions, and all that speak like them. Each entry of a call has its position; the library makes up an
 //! id where there is none, and leaves out an entry without a position.
-use machine_core::response::Failure;
 use serde_json::Value;
 
-use super::{Args, Piece, Seen, more, number, string};
+use super::{Args, Piece, Seen, more, number, string, whole};
 
 impl Seen {
     pub(super) fn read_chat(&mut self, frame: &Value) {
@@ -21,7 +20,7 @@ impl Seen {
                     tool: string(entry.pointer("/function/name")),
                     args: args(entry.pointer("/function/arguments")),
                 }),
-                None => self.lost = Some((Failure::Unknown, "a piece of a call without its position")),
+                None => self.lose("a piece of a call without its position"),
             }
         }
     }
@@ -31,6 +30,6 @@ impl Seen {
 fn args(value: Option<&Value>) -> Args {
     match value {
         None | Some(Value::Null | Value::String(_)) => more(value),
-        Some(whole) => Args::Whole(whole.to_string()),
+        Some(_) => whole(value),
     }
 }

@@ -2,7 +2,7 @@
 use machine_core::usage::Usage;
 use serde_json::Value;
 
-use super::{Seen, string};
+use super::{Seen, Untold, string};
 
 impl Seen {
     pub(super) fn read_candidate(&mut self, frame: &Value) {
@@ -13,7 +13,7 @@ impl Seen {
                 self.signed_calls.extend(string(part.get("thoughtSignature")));
             }
             let of = |name: &str| string(part.get("inlineData")?.get(name));
-            self.media.extend(of("mimeType").zip(of("data")));
+            self.untold.extend(of("mimeType").zip(of("data")).map(|(kind, data)| Untold::Media(kind, data)));
         }
         let count = |name: &str| frame.get("usageMetadata")?.get(name)?.as_u64();
         if let Some(input) = count("promptTokenCount") {

@@ -1,9 +1,8 @@
 //! Anthropic's messages: blocks with a position each.
-use machine_core::response::Failure;
 use machine_core::usage::Usage;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Piece, Seen, more, number, string};
+use super::{Piece, Seen, Untold, more, number, string, whole};
 use crate::content::redacted;
 
 impl Seen {
@@ -17,26 +16,35 @@ impl Seen {
                     Some("tool_use") => {
                         let of = |path| string(frame.pointer(path));
                         let (id, tool) = (of("/content_block/id"), of("/content_block/name"));
-                        self.pieces.push_back(Piece { index, id, tool, args: more(None) });
-                        let input = frame.pointer("/content_block/input").and_then(Value::as_object);
-                        if input.is_some_and(|input| !input.is_empty()) {
-                            self.lost = Some((Failure::Unknown, "arguments in the head of a call"));
-                        }
+                        // It is empty where pieces follow.
+                        let input =
+                            frame.pointer("/content_block/input").filter(|input| **input != json!({}));
+                        self.pieces.push_back(Piece { index, id, tool, args: whole(input) });
                     }
+                    Some("text") => {
+                        let text = string(frame.pointer("/content_block/text"));
+                        self.untold.extend(text.filter(|text| !text.is_empty()).map(Untold::Text));
+                    }
+                    // What it begins with the library tells.
+                    Some("thinking") => {}
                     Some("redacted_thinking") => {
                         let data = string(frame.pointer("/content_block/data"));
                         self.prove(data.map(|data| redacted(&data)));
                     }
-                    _ => {}
+                    other => self.lose(format!("a block of the type `{}`", other.unwrap_or_default())),
                 }
             }
             ("content_block_delta", Some(index)) => {
                 if self.block != Some(index) {
-                    self.lost = Some((Failure::Unknown, "the block of a piece: blocks are mixed"));
+                    self.lose("the block of a piece: blocks are mixed");
                 }
-                if of("/delta/type") == Some("input_json_delta") {
-                    let args = more(frame.pointer("/delta/partial_json"));
-                    self.pieces.push_back(Piece { index, id: None, tool: None, args });
+                match of("/delta/type") {
+                    Some("input_json_delta") => {
+                        let args = more(frame.pointer("/delta/partial_json"));
+                        self.pieces.push_back(Piece { index, id: None, tool: None, args });
+                    }
+                    Some("text_delta" | "thinking_delta" | "signature_delta") => {}
+                    other => self.lose(format!("a piece of the type `{}`", other.unwrap_or_default())),
                 }
             }
             ("message_start", _) => self.add_usage(frame.pointer("/message/usage")),

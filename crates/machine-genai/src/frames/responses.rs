@@ -1,9 +1,8 @@
 //! OpenAI's responses. The head of a call has its id; its pieces have its position alone. The library tells the pieces, and
 //! the rest with the end, so that a call without pieces would stand behind those that came after it (B04).
-use machine_core::response::Failure;
 use serde_json::Value;
 
-use super::{Args, Piece, Seen, more, number, string};
+use super::{Piece, Seen, Untold, more, number, string, whole};
 
 impl Seen {
     pub(super) fn read_responses(&mut self, kind: &str, frame: &Value) {
@@ -11,8 +10,10 @@ impl Seen {
         // As the library takes it where it is left out.
         let index = frame.get("output_index").map_or(Some(0), |index| number(Some(index)));
         match (kind, index) {
-            ("response.completed" | "response.incomplete", _) if self.heads.is_empty() => {
+            ("response.completed" | "response.incomplete", _) => {
+                self.has_end = true;
                 let items = frame.pointer("/response/output").and_then(Value::as_array);
+                let items = items.filter(|_| self.heads.is_empty());
                 for (index, item) in (0..).zip(items.into_iter().flatten()) {
                     self.read_item(index, item, true);
                 }
@@ -30,7 +31,7 @@ impl Seen {
                         let args = more(frame.get("delta"));
                         self.pieces.push_back(Piece { index, id: None, tool: None, args });
                     }
-                    None => self.lost = Some((Failure::Unknown, "a piece of a call before its head")),
+                    None => self.lose("a piece of a call before its head"),
                 }
             }
             ("response.refusal.delta", _) => self.withheld = Some("refusal".to_owned()),
@@ -45,10 +46,9 @@ impl Seen {
             Some("custom_tool_call") => "input",
             _ => return,
         };
-        let args =
-            if is_whole { Args::Whole(string(item.get(name)).unwrap_or_default()) } else { more(None) };
+        let args = if is_whole { whole(item.get(name)) } else { more(None) };
         self.heads.insert(index);
         let (id, tool) = (string(item.get("call_id")), string(item.get("name")));
-        self.silent.push_back(Piece { index, id, tool, args });
+        self.untold.push_back(Untold::Piece(Piece { index, id, tool, args }));
     }
 }
