@@ -125,7 +125,7 @@ impl Builder {
         if self.base_url.is_some() && matches!(self.kind, AdapterKind::Baidu | AdapterKind::Zai) {
             return Err(BuildError::OwnAddress(self.kind.as_str()));
         }
-        let auth = self.auth()?;
+        let key = self.found_key()?;
         let endpoint = self.base_url.as_deref().map(endpoint).transpose()?;
         let is_local = matches!(self.kind, AdapterKind::Ollama | AdapterKind::Omlx);
         let plain = endpoint.as_ref().map_or(is_local, |endpoint| endpoint.base_url().starts_with("http://"));
@@ -133,6 +133,7 @@ impl Builder {
             let to = endpoint.map_or(self.kind.as_str().to_owned(), |it| shown(it.base_url()));
             return Err(BuildError::NoTls(to));
         }
+        let auth = key.as_deref().map_or(AuthData::None, AuthData::from_single);
         let mut client = genai::Client::builder()
             .with_reqwest(http()?)
             .with_adapter_kind(self.kind)
@@ -141,18 +142,16 @@ impl Builder {
             client = client.append_provider_config(self.kind, endpoint);
         }
         let client = client.build().map_err(|error| BuildError::Client(error.to_string()))?;
-        Ok(Genai::new(client, self.kind, self.name))
+        Ok(Genai::new(client, self.kind, self.name, key))
     }
 
-    fn auth(&self) -> Result<AuthData, BuildError> {
-        let Some(variable) = self.kind.default_key_env_name() else {
-            return Ok(self.key.as_ref().map_or(AuthData::None, AuthData::from_single));
-        };
+    /// None where none is needed.
+    fn found_key(&self) -> Result<Option<String>, BuildError> {
+        let Some(variable) = self.kind.default_key_env_name() else { return Ok(self.key.clone()) };
         let key = self.key.clone().or_else(|| std::env::var(variable).ok());
-        match key.filter(|key| !key.trim().is_empty()) {
-            Some(key) => Ok(AuthData::from_single(key.trim())),
-            None => Err(BuildError::NoKey { provider: self.kind.as_str(), variable }),
-        }
+        let key = key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
+        let none = || BuildError::NoKey { provider: self.kind.as_str(), variable };
+        key.ok_or_else(none).map(Some)
     }
 }
 
@@ -289,7 +288,9 @@ mod tests {
 
     #[test]
     fn a_key_is_not_shown() {
-        let builder = Genai::named("openai:x").expect("a provider").key("hush");
-        assert!(!format!("{builder:?} {:?}", builder.auth()).contains("hush"));
+        let builder = Genai::named("openai:x").expect("a provider").key("hush-hush");
+        let shown = format!("{builder:?}");
+        let built = builder.base_url("http://h").build();
+        assert!(!format!("{shown} {built:?}").contains("hush"));
     }
 }

@@ -19,11 +19,23 @@ pub struct Genai {
     client: genai::Client,
     kind: AdapterKind,
     name: String,
+    key: Option<String>,
 }
 
+/// A shorter key, such as `none` for a server that wants just any, may be a word of what is said.
+const LEAST_SECRET: usize = 8;
+
 impl Genai {
-    pub(crate) fn new(client: genai::Client, kind: AdapterKind, name: String) -> Self {
-        Self { client, kind, name }
+    pub(crate) fn new(client: genai::Client, kind: AdapterKind, name: String, key: Option<String>) -> Self {
+        Self { client, kind, name, key: key.filter(|key| key.len() >= LEAST_SECRET) }
+    }
+
+    /// What a provider says may have the key in it, and an error stands in journals and logs.
+    fn without_key(&self, error: ModelError) -> ModelError {
+        match self.key.as_deref().filter(|key| error.message.contains(key)) {
+            Some(key) => ModelError { message: error.message.replace(key, "…").into(), ..error },
+            None => error,
+        }
     }
 
     /// The name in the settings, else its own.
@@ -54,16 +66,16 @@ impl Genai {
 }
 
 impl fmt::Debug for Genai {
-    /// Without the client: an address may have a password in it.
+    /// Without the key, and the client: an address may have a password in it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { client: _, kind, name } = self;
+        let Self { client: _, kind, name, key: _ } = self;
         f.debug_struct("Genai").field("kind", kind).field("name", name).finish_non_exhaustive()
     }
 }
 
 impl Model for Genai {
     fn call(&self, request: Request, out: ModelOut) -> BoxFuture<'_, Result<Finished, ModelError>> {
-        Box::pin(self.attempt(request, out))
+        Box::pin(async move { self.attempt(request, out).await.map_err(|error| self.without_key(error)) })
     }
 
     fn identity(&self, request: &Request) -> ModelIdentity {

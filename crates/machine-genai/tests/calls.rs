@@ -83,8 +83,12 @@ async fn what_the_library_would_drop_is_a_failure() {
     let mut end = completed(json!([]));
     end["response"]["model"].take();
     let nameless = named(&[end]);
+    let old = chat(&[json!({"function_call": {"name": "get", "arguments": "{}"}})], "function_call");
+    let second = chat_text().replace(r#""index":0"#, r#""index":1"#);
     for (shape, answer, what) in [
         (OPENAI, without, "a piece of a call without its position"),
+        (OPENAI, old, "a call in the old shape, `function_call`"),
+        (OPENAI, second, "a second answer"),
         (ANTHROPIC, theirs, "a block of the type `server_tool_use`"),
         (ANTHROPIC, cited, "a piece of the type `citations_delta`"),
         (RESPONSES, early, "a piece of a call before its head"),

@@ -6,7 +6,7 @@ use common::answers::{
     calls, chat, chat_text, gemini_text, messages_text, named, plain, responses_text, start, told,
 };
 use common::raw::Raw;
-use common::{ANTHROPIC, GEMINI, OPENAI, RESPONSES, Shape, play};
+use common::{ANTHROPIC, GEMINI, OPENAI, RESPONSES, SHAPES, Shape, play};
 use machine_core::config::{Settings, ToolChoice};
 use machine_core::response::Finish;
 use serde_json::{Value, json};
@@ -208,4 +208,17 @@ async fn an_error_that_the_library_passes_over_is_told() {
     let (played, _) = told(Shape { provider: "ollama", base: "" }, vec![answer]).await;
     assert_eq!((played.failures(), played.history.len()), (vec!["Unknown".into()], 1));
     assert!(format!("{:?}", played.end.reason).contains("the runner stopped"));
+}
+
+#[tokio::test]
+async fn a_key_that_comes_back_is_not_told() {
+    let body =
+        json!({"error": {"message": "Incorrect API key provided: test-key. Ask for another."}}).to_string();
+    let head = format!("HTTP/1.1 401 Unauthorized\r\nContent-Length: {}\r\n\r\n", body.len());
+    for shape in SHAPES {
+        let server = Raw::bytes(vec![format!("{head}{body}")]).await;
+        let played = play(shape.model("some-model", &server.at), |_| {}).await;
+        let told = format!("{:?} {:?}", played.end.reason, played.events);
+        assert!(told.contains("key provided: …. Ask") && !told.contains("test-key"), "{shape:?}: {told}");
+    }
 }

@@ -15,7 +15,7 @@ pub struct Args {
 
 const EXIT_CODES: &str = "Exit codes:
   0    the turn completed
-  1    the turn failed or ended early
+  1    the turn failed or ended early, or its output could not be written
   2    bad usage: the message says what is wrong
   130  aborted, by Ctrl-C or a signal
 A prompt loop ends with the code of its last turn.";

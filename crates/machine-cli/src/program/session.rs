@@ -91,8 +91,7 @@ impl Session {
             Ok(Err(error)) => self.failed(&error),
             Err(error) => self.failed(&error),
         };
-        self.finish().await;
-        code
+        if self.finish().await { code } else { exit::ENDED_EARLY.into() }
     }
 
     /// A prompt loop, until `/quit`, the end of input, or a signal that does not only stop a turn.
@@ -115,8 +114,11 @@ impl Session {
                 other => self.shown(other).await,
             }
         }
-        self.finish().await;
-        self.last.as_ref().map_or(exit::COMPLETED, exit::of)
+        match (self.finish().await, &self.last) {
+            (false, _) => exit::ENDED_EARLY.into(),
+            (true, Some(reason)) => exit::of(reason),
+            (true, None) => exit::COMPLETED,
+        }
     }
 
     async fn next(&mut self, lines: &mut Lines) -> Next {
@@ -260,8 +262,9 @@ impl Session {
         }
     }
 
-    /// Ends in order. What still runs is stopped; a further signal drops the grace, and one more the rest.
-    async fn finish(&mut self) {
+    /// Ends in order. What still runs is stopped; a further signal drops the grace, and one more the rest. Gives
+    /// whether all could be told.
+    async fn finish(&mut self) -> bool {
         let agent = self.agent.clone();
         let mut closed: JoinHandle<_> = tokio::spawn(async move { agent.close().await });
         let mut none = Lines::none();
@@ -285,11 +288,10 @@ impl Session {
                 Err(lagged) => self.console.lagged(lagged.0),
             }
         }
-        if let Some(flushed) = self.console.finish() {
-            tokio::select! {
-                _ = flushed => {}
-                _ = self.interrupts.next() => {}
-            }
+        let Some(flushed) = self.console.finish() else { return true };
+        tokio::select! {
+            could = flushed => could.unwrap_or(true),
+            _ = self.interrupts.next() => true,
         }
     }
 

@@ -99,7 +99,7 @@ fn a_reader_that_goes_away_stops_nothing() {
 }
 
 #[test]
-fn it_needs_no_environment_and_no_room_for_its_output() {
+fn it_works_without_an_environment_and_without_room_for_its_output_and_says_so() {
     let world = World::with(&[("ü b/a.md", "teh\n")]);
     let full = File::options().write(true).open("/dev/full").expect("Linux has it");
     let done = Command::new(env!("CARGO_BIN_EXE_agent-machine"))
@@ -110,7 +110,7 @@ fn it_needs_no_environment_and_no_room_for_its_output() {
         .stdout(full)
         .output()
         .expect("the program runs");
-    assert_eq!(done.status.code(), Some(0));
+    assert_eq!(done.status.code(), Some(1));
     assert_eq!(String::from_utf8_lossy(&done.stderr).lines().count(), 1, "{done:?}");
     assert_eq!(world.text("ü b/a.md"), "the\n");
 }

@@ -6,7 +6,14 @@ use super::{Args, Piece, Seen, more, number, string, whole};
 
 impl Seen {
     pub(super) fn read_chat(&mut self, frame: &Value) {
-        let delta = frame.pointer("/choices/0/delta");
+        let choice = frame.pointer("/choices/0");
+        if choice.and_then(|choice| choice.get("index")?.as_u64()).is_some_and(|index| index > 0) {
+            self.lose("a second answer: ask for one");
+        }
+        let delta = choice.and_then(|choice| choice.get("delta"));
+        if delta.and_then(|delta| delta.get("function_call")).is_some_and(|call| !call.is_null()) {
+            self.lose("a call in the old shape, `function_call`");
+        }
         let refusal = delta.and_then(|delta| delta.get("refusal")).and_then(Value::as_str);
         if refusal.is_some_and(|text| !text.is_empty()) {
             self.withheld = Some("refusal".to_owned());

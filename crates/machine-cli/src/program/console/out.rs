@@ -10,8 +10,9 @@ use tokio::sync::oneshot;
 
 use crate::program::exit;
 
-/// The end of what was written: resolves when all of it is out, or nobody reads it any more.
-pub type Flushed = oneshot::Receiver<()>;
+/// The end of what was written: resolves when nothing more will be, to whether all of it could be. A reader that went away has
+/// read enough.
+pub type Flushed = oneshot::Receiver<bool>;
 
 /// What goes to standard output. It waits without a bound: all of it is part of the history too, or nearly as long,
 /// and an event that is not shown because the reader is slow would be worse.
@@ -25,9 +26,9 @@ impl Default for Out {
         let (to, from) = channel();
         let (done, flushed) = oneshot::channel();
         std::thread::spawn(move || {
-            pump(&from);
+            let could = pump(&from);
             // Whoever does not wait for it any more does not need it.
-            let _ = done.send(());
+            let _ = done.send(could);
         });
         Self { to: Some(to), flushed: Some(flushed) }
     }
@@ -48,13 +49,15 @@ impl Out {
     }
 }
 
-/// Writes until there is nothing more. A reader that went away does not stop the work.
-fn pump(from: &Receiver<Vec<u8>>) {
-    let Err(error) = write_all(from) else { return };
-    if error.kind() != ErrorKind::BrokenPipe {
+/// Writes until there is nothing more, and gives whether it could. What cannot be written does not stop the work.
+fn pump(from: &Receiver<Vec<u8>>) -> bool {
+    let Err(error) = write_all(from) else { return true };
+    let has_read_enough = error.kind() == ErrorKind::BrokenPipe;
+    if !has_read_enough {
         tell(&format!("standard output: {error}"));
     }
     while from.recv().is_ok() {}
+    has_read_enough
 }
 
 fn write_all(from: &Receiver<Vec<u8>>) -> io::Result<()> {
