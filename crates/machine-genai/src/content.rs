@@ -1,4 +1,6 @@
 //! Parts of messages: text, media, calls, and thinking with its proof.
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use genai::adapter::AdapterKind;
 use genai::chat::{Binary, ContentPart, CustomPart, MessageContent, ToolCall, ToolResponse};
 use machine_core::Text;
@@ -25,6 +27,14 @@ pub fn said(content: &[Part], kind: AdapterKind) -> Result<MessageContent, Model
     Ok(parts)
 }
 
+/// What the model said, as far as it can be sent in one message. Of each message the library puts thinking first, where it has proofs;
+/// there the provider takes several messages for one.
+pub fn in_order(content: &[Part], kind: AdapterKind) -> impl Iterator<Item = &[Part]> {
+    let is_thinking = |part: &Part| matches!(part.body, Body::Thinking { .. });
+    let is_parted = matches!(kind, AdapterKind::Anthropic | AdapterKind::MiniMax | AdapterKind::OpenAIResp);
+    content.chunk_by(move |before, next| !is_parted || is_thinking(before) || !is_thinking(next))
+}
+
 /// What the model said. Proofs that another provider gave are left out, and so is thinking without a proof where one is asked for.
 pub fn answered(content: &[Part], kind: AdapterKind) -> Result<MessageContent, ModelError> {
     let mut parts = MessageContent::default();
@@ -34,7 +44,7 @@ pub fn answered(content: &[Part], kind: AdapterKind) -> Result<MessageContent, M
             Body::Thinking { text, signature } => think(&mut parts, text, signature.as_ref(), kind),
             Body::Media { kind: media, at } => parts.push(ContentPart::Text(note(media, at))),
             Body::Call(call) => parts.push(ContentPart::ToolCall(ToolCall {
-                call_id: call.wire.to_string(),
+                call_id: id(&call.wire, kind),
                 fn_name: tool_name::sent(kind, &call.tool),
                 // V09: what stands in history is a JSON object.
                 fn_arguments: serde_json::from_str(&call.args).map_err(|error| {
@@ -51,7 +61,18 @@ pub fn answered(content: &[Part], kind: AdapterKind) -> Result<MessageContent, M
 /// The one result of a call. The library carries text alone here: media are named in it.
 pub fn result(tool: &ToolMessage, kind: AdapterKind) -> ToolResponse {
     let texts: Vec<String> = tool.content.iter().filter_map(result_text).collect();
-    ToolResponse::new(&*tool.wire, texts.join("\n")).with_fn_name(tool_name::sent(kind, &tool.tool))
+    ToolResponse::new(id(&tool.wire, kind), texts.join("\n")).with_fn_name(tool_name::sent(kind, &tool.tool))
+}
+
+/// Mistral takes nine letters or digits, and nothing else.
+fn id(wire: &str, kind: AdapterKind) -> String {
+    let is_fit = wire.len() == 9 && wire.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if kind != AdapterKind::Mistral || is_fit {
+        return wire.to_owned();
+    }
+    let mut hasher = DefaultHasher::new();
+    wire.hash(&mut hasher);
+    format!("{:09x}", hasher.finish() >> 28)
 }
 
 fn result_text(part: &Part) -> Option<String> {
@@ -85,7 +106,8 @@ fn think(parts: &mut MessageContent, text: &str, signature: Option<&Text>, kind:
     // Anthropic takes a proof with its text, be it empty, and neither without the other.
     let wanted = match kind {
         AdapterKind::Anthropic | AdapterKind::MiniMax => own.is_some(),
-        AdapterKind::OpenAI | AdapterKind::OpenAIResp => false,
+        // Groq refuses it.
+        AdapterKind::OpenAI | AdapterKind::OpenAIResp | AdapterKind::Groq => false,
         _ => !text.is_empty(),
     };
     if wanted {

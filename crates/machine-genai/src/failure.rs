@@ -9,30 +9,24 @@ use serde_json::Value;
 
 use crate::retry_after;
 
-/// Characters of a body that is no error object.
-const MOST_OF_BODY: usize = 500;
-
-/// An error of the library. `sent`: the error that the provider sent in the stream, of which the library keeps a part.
-pub fn of(error: Error, sent: Option<&Value>) -> ModelError {
-    match error {
+/// An error of the library. None if it is about a frame, which is read here.
+pub fn of(error: Error) -> Option<ModelError> {
+    Some(match error {
         Error::HttpError { status, body, headers, .. } => http(status, &body, &headers),
         // What went wrong before the stream began comes as the stream's first item, wrapped.
         Error::WebStream { error, cause, .. } => match error.downcast::<Error>() {
-            Ok(inner) => of(*inner, sent),
+            Ok(inner) => return of(*inner),
             Err(error) => match error.downcast::<reqwest::Error>() {
                 Ok(error) => transport(*error),
                 Err(_) => ModelError::new(Failure::StreamCut, cause),
             },
         },
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => web(webc_error),
-        Error::ChatResponse { body, .. } => of_body(sent.unwrap_or(&body)),
-        Error::StreamParse { serde_error, .. } => match sent {
-            Some(sent) => of_body(sent),
-            None => ModelError::new(Failure::StreamCut, format!("a frame cannot be read: {serde_error}")),
-        },
-        Error::JsonValueExt(error) => damaged(error.to_string()),
-        Error::SerdeJson(error) => damaged(error.to_string()),
-        Error::InvalidJsonResponseElement { info } => damaged(info.to_owned()),
+        Error::ChatResponse { .. }
+        | Error::StreamParse { .. }
+        | Error::JsonValueExt(_)
+        | Error::SerdeJson(_)
+        | Error::InvalidJsonResponseElement { .. } => return None,
         Error::RequiresApiKey { .. }
         | Error::NoAuthResolver { .. }
         | Error::NoAuthData { .. }
@@ -44,15 +38,17 @@ pub fn of(error: Error, sent: Option<&Value>) -> ModelError {
         | Error::AdapterNotSupported { .. }
         | Error::AdapterKindMismatch { .. } => ModelError::new(Failure::InvalidRequest, error.to_string()),
         _ => ModelError::new(Failure::Unknown, error.to_string()),
-    }
+    })
 }
 
 /// An error that came in the stream: there is no status, but in some bodies.
 pub fn of_body(body: &Value) -> ModelError {
     let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
-    let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+    let code = error.get("code");
+    let code = code.and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
+    let status = code.and_then(|code| u16::try_from(code).ok());
     let status = status.filter(|status| (400..600).contains(status));
-    let said = message(error).unwrap_or_else(|| cut(&body.to_string()));
+    let said = message(error).unwrap_or_else(|| body.to_string());
     let words = words(error);
     ModelError {
         status,
@@ -66,7 +62,7 @@ fn http(status: StatusCode, body: &str, headers: &HeaderMap) -> ModelError {
     let parsed: Value = serde_json::from_str(body).unwrap_or_default();
     let parsed = parsed.get(0).unwrap_or(&parsed);
     let error = parsed.get("error").unwrap_or(parsed);
-    let said = message(error).unwrap_or_else(|| cut(body));
+    let said = message(error).unwrap_or_else(|| body.trim().to_owned());
     let id = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     ModelError {
         status: Some(status.as_u16()),
@@ -104,17 +100,9 @@ fn transport(error: reqwest::Error) -> ModelError {
     ModelError::new(kind, said)
 }
 
-fn damaged(why: String) -> ModelError {
-    ModelError::new(Failure::StreamCut, format!("a frame cannot be read: {why}"))
-}
-
 fn message(error: &Value) -> Option<String> {
     let said = error.get("message").unwrap_or(error).as_str()?;
-    Some(cut(said)).filter(|said| !said.is_empty())
-}
-
-fn cut(text: &str) -> String {
-    text.trim().chars().take(MOST_OF_BODY).collect()
+    Some(said.trim().to_owned()).filter(|said| !said.is_empty())
 }
 
 /// The words by which a provider names an error.
@@ -170,6 +158,10 @@ const TOO_LONG: &[&str] = &[
     "exceed context limit",
     "exceeds the maximum number of tokens",
     "context length exceeded",
+    "exceeds the available context size",
+    "context the overflows",
+    "maximum prompt length",
+    "exceeded model token limit",
 ];
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! How a response ended (T08).
-use genai::chat::{StopReason, Usage as Tokens};
+use genai::chat::StopReason;
 use machine_core::response::Finish;
-use machine_core::usage::Usage;
 
 /// The normalised end, and the provider's own word. `withheld`: what the library does not pass on.
 pub fn of(reason: &StopReason, withheld: Option<&str>) -> (Finish, String) {
@@ -26,22 +25,8 @@ pub fn of(reason: &StopReason, withheld: Option<&str>) -> (Finish, String) {
     (finish, raw.to_owned())
 }
 
-/// Tokens, if any were told. The library counts cached tokens to the input and reasoning to the output, as we do.
-pub fn usage(tokens: &Tokens) -> Option<Usage> {
-    let count = |count: Option<i32>| count.and_then(|count| u64::try_from(count).ok());
-    let (input, output) = (count(tokens.prompt_tokens), count(tokens.completion_tokens));
-    let cached = tokens.prompt_tokens_details.as_ref().and_then(|details| count(details.cached_tokens));
-    (input.is_some() || output.is_some()).then(|| Usage {
-        input: input.unwrap_or(0),
-        output: output.unwrap_or(0),
-        cached: cached.unwrap_or(0),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use genai::chat::PromptTokensDetails;
-
     use super::*;
 
     #[test]
@@ -77,18 +62,5 @@ mod tests {
         assert_eq!(of("incomplete", "content_filter"), (Finish::Filtered, "content_filter".into()));
         assert_eq!(of("incomplete", "max_output_tokens"), (Finish::MaxTokens, "incomplete".into()));
         assert_eq!(of("stop", "refusal"), (Finish::Filtered, "refusal".into()));
-    }
-
-    #[test]
-    fn c_u02_unknown_is_not_zero() {
-        assert_eq!(usage(&Tokens::default()), None);
-        let cached = PromptTokensDetails { cached_tokens: Some(3), ..PromptTokensDetails::default() };
-        let tokens = Tokens {
-            prompt_tokens: Some(5),
-            completion_tokens: Some(7),
-            prompt_tokens_details: Some(cached),
-            ..Tokens::default()
-        };
-        assert_eq!(usage(&tokens), Some(Usage { input: 5, output: 7, cached: 3 }));
     }
 }

@@ -13,8 +13,8 @@
 //! | `model` | one attempt |
 //! | `name`, `tool_name` | models and tools are the ones that were named |
 //! | `request`, `content`, `settings` | from an attempt to a request of the library |
-//! | `stream`, `calls`, `finish` | from its stream to events of the engine |
-//! | `frames` | what the library leaves out of its events, read from what the provider sent |
+//! | `frames` | what the provider sent, read frame by frame |
+//! | `stream`, `calls`, `finish` | from that to events of the engine |
 //! | `failure`, `retry_after` | what kind of failure it was (M04), and how long to wait (M06) |
 //!
 //! Architecture invariant: nothing is sent twice here. There is no retry and no redirect; what a failure means is decided by

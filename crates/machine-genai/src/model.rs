@@ -22,6 +22,9 @@ pub struct Genai {
     key: Option<String>,
 }
 
+/// Characters of what is said of an error.
+const MOST_SAID: usize = 500;
+
 /// A shorter key, such as `none` for a server that wants just any, may be a word of what is said.
 const LEAST_SECRET: usize = 8;
 
@@ -30,12 +33,11 @@ impl Genai {
         Self { client, kind, name, key: key.filter(|key| key.len() >= LEAST_SECRET) }
     }
 
-    /// What a provider says may have the key in it, and an error stands in journals and logs.
-    fn without_key(&self, error: ModelError) -> ModelError {
-        match self.key.as_deref().filter(|key| error.message.contains(key)) {
-            Some(key) => ModelError { message: error.message.replace(key, "…").into(), ..error },
-            None => error,
-        }
+    /// What a provider says may be long and may have the key in it, and an error stands in journals and logs.
+    fn shown(&self, error: ModelError) -> ModelError {
+        let message = self.key.as_deref().map(|key| error.message.replace(key, "…"));
+        let message = message.as_deref().unwrap_or(&error.message);
+        ModelError { message: message.chars().take(MOST_SAID).collect::<String>().into(), ..error }
     }
 
     /// The name in the settings, else its own.
@@ -60,7 +62,10 @@ impl Genai {
         let response = self.client.exec_chat_stream(model, chat, Some(&options)).await;
         match response {
             Ok(response) => stream::read(response.stream, &frames, self.kind, &out).await,
-            Err(error) => Err(failure::of(error, None)),
+            Err(error) => {
+                let other = ModelError::new(Failure::Unknown, error.to_string());
+                Err(failure::of(error).unwrap_or(other))
+            }
         }
     }
 }
@@ -75,7 +80,7 @@ impl fmt::Debug for Genai {
 
 impl Model for Genai {
     fn call(&self, request: Request, out: ModelOut) -> BoxFuture<'_, Result<Finished, ModelError>> {
-        Box::pin(async move { self.attempt(request, out).await.map_err(|error| self.without_key(error)) })
+        Box::pin(async move { self.attempt(request, out).await.map_err(|error| self.shown(error)) })
     }
 
     fn identity(&self, request: &Request) -> ModelIdentity {

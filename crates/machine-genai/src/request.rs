@@ -1,6 +1,6 @@
 //! From an attempt to a request of the library.
 use genai::adapter::AdapterKind;
-use genai::chat::{ChatMessage, ChatRequest, MessageContent, Tool, ToolName};
+use genai::chat::{ChatMessage, ChatRequest, ChatRole, MessageContent, Tool, ToolName};
 use machine_adapter::Request;
 use machine_core::config::ToolSpec;
 use machine_core::message::Message;
@@ -22,12 +22,24 @@ pub fn chat(request: &Request, kind: AdapterKind) -> Result<ChatRequest, ModelEr
             continue;
         }
         answer(&mut messages, &mut results);
-        messages.push(match &entry.message {
-            Message::System { content } => ChatMessage::system(content::said(content, kind)?),
-            Message::User { content } => ChatMessage::user(content::said(content, kind)?),
-            Message::Assistant { content } => ChatMessage::assistant(content::answered(content, kind)?),
-            Message::Tool(_) => continue,
-        });
+        match &entry.message {
+            Message::System { content } => messages.push(ChatMessage::system(content::said(content, kind)?)),
+            Message::User { content } => {
+                let is_left_open = messages.last().is_some_and(|last| last.role == ChatRole::Tool);
+                if is_left_open && kind == AdapterKind::Mistral {
+                    // There a user may not speak right after a tool, as when a turn was stopped.
+                    messages.push(ChatMessage::assistant("(no answer)"));
+                }
+                messages.push(ChatMessage::user(content::said(content, kind)?));
+            }
+            Message::Assistant { content } => {
+                for part in content::in_order(content, kind) {
+                    let said = content::answered(part, kind)?;
+                    messages.extend(Some(said).filter(|said| !said.is_empty()).map(ChatMessage::assistant));
+                }
+            }
+            Message::Tool(_) => {}
+        }
     }
     answer(&mut messages, &mut results);
     let mut chat = ChatRequest::new(messages);

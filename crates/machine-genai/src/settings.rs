@@ -21,8 +21,7 @@ struct Extra {
     body: Option<Map<String, Value>>,
 }
 
-/// The library's options. Without the captures usage and signatures do not come. Calls are not captured: to keep one, the
-/// library makes room up to its position, whatever the provider says that is. They are read from the frames.
+/// The library's options. It keeps nothing of the answer, which is read from the frames.
 pub fn options(settings: &Settings, kind: AdapterKind) -> Result<ChatOptions, ModelError> {
     let extra = match settings.extra.as_deref() {
         None => Extra::default(),
@@ -35,13 +34,12 @@ pub fn options(settings: &Settings, kind: AdapterKind) -> Result<ChatOptions, Mo
         max_tokens: extra.max_tokens,
         stop_sequences: extra.stop,
         seed: extra.seed,
-        reasoning_effort: effort,
         extra_body: extra.body.map(Value::Object),
         tool_choice: choice(&settings.tool_choice, kind),
         capture_usage: Some(true),
-        capture_content: Some(true),
-        capture_reasoning_content: Some(true),
-        capture_tool_calls: Some(false),
+        // Where it is asked to keep thinking, the library also asks the provider for it, which a model that does not think refuses.
+        capture_reasoning_content: Some(effort.is_some()),
+        reasoning_effort: effort,
         ..ChatOptions::default()
     })
 }

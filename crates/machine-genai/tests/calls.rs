@@ -80,9 +80,6 @@ async fn what_the_library_would_drop_is_a_failure() {
     let cited = messages(&[block(0, json!({"type": "text", "text": ""})), cited], "end_turn");
     let delta = json!({"type": "response.function_call_arguments.delta", "output_index": 0, "delta": "{"});
     let early = named(&[delta, completed(json!([]))]);
-    let mut end = completed(json!([]));
-    end["response"]["model"].take();
-    let nameless = named(&[end]);
     let old = chat(&[json!({"function_call": {"name": "get", "arguments": "{}"}})], "function_call");
     let second = chat_text().replace(r#""index":0"#, r#""index":1"#);
     for (shape, answer, what) in [
@@ -92,7 +89,6 @@ async fn what_the_library_would_drop_is_a_failure() {
         (ANTHROPIC, theirs, "a block of the type `server_tool_use`"),
         (ANTHROPIC, cited, "a piece of the type `citations_delta`"),
         (RESPONSES, early, "a piece of a call before its head"),
-        (RESPONSES, nameless, "the last frame has not all its fields"),
     ] {
         let (played, _) = told(shape, vec![answer]).await;
         assert_eq!((played.failures(), &*played.reason()), (vec!["Unknown".into()], "failed Unknown"));
@@ -130,6 +126,7 @@ async fn calls_that_come_with_the_end_alone_run_once() {
     let item = |id: &str, text: &str| json!({"type": "function_call", "call_id": id, "name": "get", "arguments": json!({"text": text}).to_string()});
     let added = json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "function_call", "call_id": "x", "name": "get", "arguments": ""}});
     let delta = |args: &str| json!({"type": "response.function_call_arguments.delta", "output_index": 0, "delta": args});
+    let args_done = |args: &str| json!({"type": "response.function_call_arguments.done", "output_index": 0, "arguments": args});
     let done = |index: u32, item: Value| json!({"type": "response.output_item.done", "output_index": index, "item": item});
     let object = |text: &str| json!({"type": "function_call", "call_id": "x", "name": "get", "arguments": {"text": text}});
     let custom = |text: &str| json!({"type": "custom_tool_call", "call_id": "x", "name": "get", "input": json!({"text": text}).to_string()});
@@ -140,6 +137,13 @@ async fn calls_that_come_with_the_end_alone_run_once() {
         vec![completed(json!([object("a"), object("b")]))],
         vec![done(0, object("a")), done(1, object("b")), completed(json!([object("a"), object("b")]))],
         vec![completed(json!([custom("a"), custom("b")]))],
+        // A head, and the arguments with the end of all.
+        vec![added.clone(), completed(json!([item("x", "a"), item("x", "b")]))],
+        // The arguments with their own end.
+        vec![added.clone(), args_done(r#"{"text":"a"}"#), done(1, item("y", "b")), completed(json!([]))],
+        // The second one with the end of all alone, at its position and at another one.
+        vec![added.clone(), delta(r#"{"text":"a"}"#), completed(json!([item("x", "a"), item("y", "b")]))],
+        vec![added.clone(), delta(r#"{"text":"a"}"#), completed(json!([item("y", "b")]))],
         // Nothing but whole items.
         vec![done(0, item("x", "a")), done(1, item("x", "b")), completed(json!([]))],
         // One in pieces, one whole.
@@ -159,10 +163,12 @@ async fn calls_that_come_with_the_end_alone_run_once() {
         assert_eq!(played.history[2..4], ["get ok: a!", "get ok: b!"], "{frames:?}");
         assert_eq!(played.history.len(), 5, "{frames:?}");
     }
-    // Pieces that say something else than the whole: nothing runs.
-    let twice = [added, delta(r#"{"text":"a"}"#), done(0, item("x", "b")), completed(json!([]))];
-    let (played, _) = told(RESPONSES, vec![named(&twice), responses_text()]).await;
-    assert_eq!((played.failures(), played.history.len()), (vec!["StreamCut".into()], 2));
+    // What is said again and differs: nothing runs.
+    for again in [done(0, item("x", "b")), args_done(r#"{"text":"b"}"#), completed(json!([item("x", "b")]))] {
+        let twice = [added.clone(), delta(r#"{"text":"a"}"#), again, completed(json!([]))];
+        let (played, _) = told(RESPONSES, vec![named(&twice), responses_text()]).await;
+        assert_eq!((played.failures(), played.history.len()), (vec!["StreamCut".into()], 2));
+    }
 }
 
 #[tokio::test]
@@ -308,4 +314,36 @@ async fn c_v05_every_result_reaches_ollama() {
         body["messages"].as_array().unwrap().iter().filter(|it| it["role"] == "tool").collect();
     let contents: Vec<_> = results.iter().map(|it| it["content"].as_str().unwrap()).collect();
     assert_eq!(contents, ["a!", "b!", "c!"]);
+}
+
+#[tokio::test]
+async fn c_m01_a_call_is_told_by_its_name_and_not_by_a_guess() {
+    let piece = |id: &str, name: &str, args: &str| {
+        calls(&[json!({"index": 0, "id": id, "function": {"name": name, "arguments": args}})])
+    };
+    // A name that comes late, also behind arguments.
+    for late in [
+        vec![piece("x", "", ""), piece("", "get", ""), piece("", "", r#"{"text":"a"}"#)],
+        vec![piece("x", "", r#"{"text":"#), piece("", "get", r#""a"}"#)],
+        vec![piece("x", "get", r#"{"text":"#), piece("x", "get", r#""a"}"#)],
+    ] {
+        let (played, _) = told(OPENAI, vec![chat(&late, "tool_calls"), chat_text()]).await;
+        assert_eq!(played.history[1..3], [r#"assistant: get{"text":"a"}"#, "get ok: a!"], "{late:?}");
+    }
+    // None at all: the model reads that there is no such tool.
+    let none = [piece("x", "", r#"{"text":"a"}"#)];
+    let (played, _) = told(OPENAI, vec![chat(&none, "tool_calls"), chat_text()]).await;
+    assert_eq!((played.history.len(), played.failures().len()), (4, 0), "{:?}", played.history);
+    // A name in pieces may be a tool's own name by then. Pieces of a call that lost its position may be another's.
+    let broken = [piece("x", "get", ""), piece("x", "_all", r#"{"text":"a"}"#)];
+    let mixed = [piece("x", "get", ""), piece("y", "get", ""), piece("x", "", r#"{"text":"a"}"#)];
+    for (deltas, what) in [
+        (&broken[..], "the name of a call in pieces, `get` and `_all`"),
+        (&mixed, "pieces of two calls at the position 0"),
+    ] {
+        let (played, _) = told(OPENAI, vec![chat(deltas, "tool_calls")]).await;
+        assert_eq!(played.history, ["user: go"]);
+        let told = format!("{:?}", played.end.reason);
+        assert!(told.contains(what), "{told}");
+    }
 }

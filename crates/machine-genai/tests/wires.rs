@@ -3,7 +3,7 @@
 mod common;
 
 use common::answers::{
-    calls, chat, chat_text, gemini_text, messages_text, named, plain, responses_text, start, told,
+    calls, chat, chat_text, completed, gemini_text, messages_text, named, plain, responses_text, start, told,
 };
 use common::raw::Raw;
 use common::{ANTHROPIC, GEMINI, OPENAI, RESPONSES, SHAPES, Shape, play};
@@ -212,13 +212,128 @@ async fn an_error_that_the_library_passes_over_is_told() {
 
 #[tokio::test]
 async fn a_key_that_comes_back_is_not_told() {
-    let body =
-        json!({"error": {"message": "Incorrect API key provided: test-key. Ask for another."}}).to_string();
-    let head = format!("HTTP/1.1 401 Unauthorized\r\nContent-Length: {}\r\n\r\n", body.len());
-    for shape in SHAPES {
-        let server = Raw::bytes(vec![format!("{head}{body}")]).await;
-        let played = play(shape.model("some-model", &server.at), |_| {}).await;
-        let told = format!("{:?} {:?}", played.end.reason, played.events);
-        assert!(told.contains("key provided: …. Ask") && !told.contains("test-key"), "{shape:?}: {told}");
+    let said = "Incorrect API key provided: test-key. Ask for another.";
+    // Once in the middle, and once where what is said is cut.
+    let long = "x".repeat(500 - "401 Unauthorized: Incorrect API key provided: test".len());
+    for before in ["", &long] {
+        let body = json!({"error": {"message": format!("{before}{said}")}}).to_string();
+        let head = format!("HTTP/1.1 401 Unauthorized\r\nContent-Length: {}\r\n\r\n", body.len());
+        for shape in SHAPES {
+            let server = Raw::bytes(vec![format!("{head}{body}")]).await;
+            let played = play(shape.model("some-model", &server.at), |_| {}).await;
+            let told = format!("{:?} {:?}", played.end.reason, played.events);
+            assert!(
+                told.contains("key provided: …") && !told.contains("provided: test"),
+                "{shape:?}: {told}"
+            );
+            assert!(!told.contains("for another") || before.is_empty(), "{shape:?}: {told}");
+        }
     }
+}
+
+/// The library tells what a frame of Anthropic's is by the line before it, which may be missing or come apart from it.
+#[tokio::test]
+async fn no_frame_is_lost_without_its_name() {
+    let whole = messages_text();
+    let names = whole.lines().filter(|line| line.starts_with("event: "));
+    let apart = names.clone().map(|name| whole.replace(&format!("{name}\n"), &format!("{name}\n\n")));
+    let without = whole.lines().filter(|line| !line.starts_with("event: ")).map(|line| format!("{line}\n"));
+    for answer in apart.chain([without.collect()]) {
+        let (played, _) = told(ANTHROPIC, vec![answer.clone()]).await;
+        assert_eq!(played.history, ["user: go", "assistant: well"], "{answer}");
+        assert_eq!((played.end.usage.known.input, played.end.usage.known.output), (7, 9), "{answer}");
+    }
+    let error =
+        json!({"type": "error", "error": {"type": "invalid_request_error", "message": "too many blocks"}});
+    let (played, _) = told(ANTHROPIC, vec![plain(&[error])]).await;
+    assert_eq!(played.failures(), ["InvalidRequest"]);
+}
+
+#[tokio::test]
+async fn an_error_is_one_wherever_it_stands() {
+    let choice =
+        json!({"choices": [{"error": {"code": 429, "message": "slow down"}, "finish_reason": "error"}]});
+    let flat = json!({"object": "error", "message": "slow down", "code": "429"});
+    for error in [choice, flat] {
+        let (played, _) = told(OPENAI, vec![plain(&[error]), chat_text()]).await;
+        assert_eq!((played.failures(), played.history.len()), (vec!["RateLimit 429".into()], 2));
+    }
+    let flat = json!({"type": "error", "code": "rate_limit_exceeded", "message": "slow down"});
+    let (played, _) = told(RESPONSES, vec![named(&[flat]), responses_text()]).await;
+    assert_eq!((played.failures(), played.history.len()), (vec!["RateLimit".into()], 2));
+    // Some say with each frame that there is none.
+    let none = chat_text().replace(r#""choices":"#, r#""error":null,"choices":"#);
+    let (played, _) = told(OPENAI, vec![none]).await;
+    assert_eq!((played.failures().len(), &*played.history[1]), (0, "assistant: well"));
+}
+
+#[tokio::test]
+async fn every_part_is_told_in_its_place() {
+    let parts = json!([
+        {"text": "one", "thought": true}, {"text": "two", "thought": true}, {"text": "A", "thoughtSignature": "S1"},
+        {"functionCall": {"name": "get", "args": {"text": "a"}}, "thoughtSignature": "S2"}, {"text": "B"},
+    ]);
+    let answer = plain(&[json!({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]})]);
+    let (played, _) = told(GEMINI, vec![answer, gemini_text()]).await;
+    let wanted = r#"assistant: (onetwo gemini:s1) | a | ( gemini:s2) | get{"text":"a"} | b"#;
+    assert_eq!((&*played.history[1], &*played.history[2]), (wanted, "get ok: a!"));
+
+    let thinking = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]);
+    let listed =
+        chat(&[json!({"content": thinking}), json!({"content": [{"type": "text", "text": "well"}]})], "stop");
+    let (played, _) = told(OPENAI, vec![listed]).await;
+    assert_eq!(played.history[1], "assistant: (hm) | well");
+    let both =
+        chat(&[json!({"reasoning_content": "", "reasoning": "hm"}), json!({"content": "well"})], "stop");
+    let (played, _) = told(OPENAI, vec![both]).await;
+    assert_eq!(played.history[1], "assistant: (hm) | well");
+
+    // With the end alone, also where that has not all fields.
+    let said = json!([{"type": "message", "content": [{"type": "output_text", "text": "well"}]}]);
+    for missing in ["", "model", "status", "id"] {
+        let mut end = completed(said.clone());
+        end["response"].as_object_mut().unwrap().retain(|name, _| name != missing);
+        let (played, _) = told(RESPONSES, vec![named(&[end.clone()])]).await;
+        assert_eq!(played.history, ["user: go", "assistant: well"], "{missing}");
+        // And once where it was told before.
+        let delta = json!({"type": "response.output_text.delta", "output_index": 0, "delta": "well"});
+        let (played, _) = told(RESPONSES, vec![named(&[delta, end])]).await;
+        assert_eq!(played.history, ["user: go", "assistant: well"], "{missing}");
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_can_keep_is_told_and_not_tried_again() {
+    let images = json!({"images": [{"type": "image_url"}]});
+    let reference = json!({"content": [{"type": "reference", "reference_ids": [1]}]});
+    let code = json!({"candidates": [{"content": {"parts": [{"executableCode": {"code": "1"}}]}, "finishReason": "STOP"}]});
+    for (shape, answer, what) in [
+        (OPENAI, chat(&[images], "stop"), "the stream has images"),
+        (OPENAI, chat(&[reference], "stop"), "a part of the type `reference`"),
+        (
+            OPENAI,
+            chat(&[json!({"content": {"text": "x"}})], "stop"),
+            "content that is neither text nor a list",
+        ),
+        (GEMINI, plain(&[code]), "a part of the type `executableCode`"),
+    ] {
+        let (played, _) = told(shape, vec![answer]).await;
+        assert_eq!(played.failures(), ["Unknown"], "{what}");
+        let told = format!("{:?}", played.end.reason);
+        assert!(told.contains(what), "{told}");
+    }
+}
+
+/// `OpenRouter` tells tokens in a frame with a choice, which says nothing.
+#[tokio::test]
+async fn c_u01_tokens_are_booked_wherever_they_stand() {
+    let usage = json!({"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": null}], "usage": {"prompt_tokens": 5, "completion_tokens": 7}});
+    let answer = chat_text().replace("data: [DONE]", &format!("data: {usage}\n\ndata: [DONE]"));
+    let (played, _) = told(OPENAI, vec![answer]).await;
+    let usage = played.end.usage;
+    assert_eq!((usage.known.input, usage.known.output, usage.unknown_attempts), (5, 7, 0));
+    // All went into thinking.
+    let end = json!({"candidates": [{"content": {"parts": [{"text": "well"}]}, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 5, "thoughtsTokenCount": 7}});
+    let (played, _) = told(GEMINI, vec![plain(&[end])]).await;
+    assert_eq!((played.end.usage.known.input, played.end.usage.known.output), (5, 7));
 }

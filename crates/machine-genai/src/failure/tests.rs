@@ -73,8 +73,8 @@ fn c_m04_an_error_in_the_stream_has_its_kind() {
 }
 
 #[test]
-fn a_body_that_is_no_error_is_quoted_and_cut() {
-    let error = http(StatusCode::BAD_GATEWAY, &"<html>".repeat(500), &HeaderMap::new());
-    assert_eq!(error.message.chars().count(), "502 Bad Gateway: ".len() + MOST_OF_BODY);
+fn a_body_that_is_no_error_is_quoted() {
+    let error = http(StatusCode::BAD_GATEWAY, " <html>x</html>\n", &HeaderMap::new());
+    assert_eq!(&*error.message, "502 Bad Gateway: <html>x</html>");
     assert!(http(StatusCode::BAD_GATEWAY, "", &HeaderMap::new()).message.starts_with("502"));
 }

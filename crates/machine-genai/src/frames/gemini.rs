@@ -1,19 +1,15 @@
-//! Gemini's candidates: a call comes whole, and may be signed.
+//! Gemini's candidates: a call comes whole, and each part may be signed.
 use machine_core::usage::Usage;
 use serde_json::Value;
 
-use super::{Seen, Untold, string};
+use super::{Said, Seen, words};
 
 impl Seen {
     pub(super) fn read_candidate(&mut self, frame: &Value) {
         let parts = frame.pointer("/candidates/0/content/parts").and_then(Value::as_array);
-        for part in parts.into_iter().flatten() {
-            if let Some(call) = part.get("functionCall") {
-                self.add_whole(call.get("id"), call.get("name"), call.get("args"));
-                self.signed_calls.extend(string(part.get("thoughtSignature")));
-            }
-            let of = |name: &str| string(part.get("inlineData")?.get(name));
-            self.untold.extend(of("mimeType").zip(of("data")).map(|(kind, data)| Untold::Media(kind, data)));
+        parts.into_iter().flatten().for_each(|part| self.read_gemini_part(part));
+        if let Some(stop) = words(frame.pointer("/candidates/0/finishReason")) {
+            (self.stop, self.has_end) = (Some(stop), true);
         }
         let count = |name: &str| frame.get("usageMetadata")?.get(name)?.as_u64();
         if let Some(input) = count("promptTokenCount") {
@@ -22,6 +18,26 @@ impl Seen {
                 .saturating_add(count("thoughtsTokenCount").unwrap_or(0));
             let cached = count("cachedContentTokenCount").unwrap_or(0);
             self.usage = Some(Usage { input, output, cached });
+        }
+    }
+
+    /// A proof goes back with the part that comes next.
+    fn read_gemini_part(&mut self, part: &Value) {
+        self.prove(words(part.get("thoughtSignature")));
+        if let Some(call) = part.get("functionCall") {
+            self.call_whole(call.get("id"), call.get("name"), call.get("args"));
+        }
+        let text = words(part.get("text"));
+        match part.get("thought") {
+            Some(Value::Bool(true)) => self.think(text),
+            _ => self.say(text),
+        }
+        let of = |name: &str| words(part.get("inlineData")?.get(name));
+        self.said.extend(of("mimeType").zip(of("data")).map(|(kind, data)| Said::Media(kind, data)));
+        for name in ["executableCode", "codeExecutionResult", "fileData"] {
+            if part.get(name).is_some() {
+                self.lose(format!("a part of the type `{name}`"));
+            }
         }
     }
 }
