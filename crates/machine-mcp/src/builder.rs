@@ -105,8 +105,8 @@ impl Builder {
 
     /// How long a call may go without a sign of life from the server: its answer, or progress of the call, which begins the
     /// wait anew. Then it fails, and the server is told to stop it; whether it had an effect is not known. Default: 10
-    /// minutes. An answer can be lost: what is no message of the protocol, or longer than 16 MiB, is dropped where it is read. A
-    /// [`plan`](Self::plan) may give a call a time of its own.
+    /// minutes. An answer can be lost: one that cannot be read and does not say which request it is for. The error quotes the last
+    /// such line. A [`plan`](Self::plan) may give a call a time of its own.
     pub fn call_within(mut self, within: Duration) -> Self {
         self.options.call_within = within;
         self

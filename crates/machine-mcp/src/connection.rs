@@ -14,11 +14,12 @@ use tokio::time::{Instant, timeout};
 use crate::builder::Options;
 use crate::child::{Child, LAST_WORDS, soon};
 use crate::error::{OpenError, Output};
-use crate::head::{Head, Reading};
 #[cfg(feature = "http")]
 use crate::http::Address;
+use crate::noted::Noted;
 use crate::session::{BeginError, Begun, INITIALIZE, LIST, Session};
 use crate::status::Status;
+use crate::wire::Wire;
 use crate::{plain, result};
 
 /// How long a process may take to end once its input was closed.
@@ -55,6 +56,8 @@ pub(crate) struct Connection {
     child: Mutex<Option<Child>>,
     /// Where it can be found again.
     address: Option<Address>,
+    /// Over pipes: what it wrote besides messages.
+    noted: Noted,
     /// One looks for it at a time: when it was not found last.
     looking: tokio::sync::Mutex<Option<Instant>>,
     /// It was closed, or its pipe is.
@@ -69,32 +72,31 @@ impl Connection {
     ) -> Result<(Self, Vec<model::Tool>), OpenError> {
         let status = Arc::<Status>::default();
         let address = via.address();
-        let (mut child, head) = (None, Head::default());
+        let (mut child, noted) = (None, Noted::default());
         let begun = match via {
             Via::Child(command) => {
                 let started = Child::spawn(command);
                 let (started, read, write) =
                     started.map_err(|error| OpenError::Start { name: name.clone(), error })?;
                 child = Some(started);
-                let read = Reading { read, head: head.clone() };
-                Session::begin((read, write), &status, within).await
+                Session::begin(Wire::new(read, write, noted.clone()), &status, within).await
             }
             Via::Streams(read, write) => {
-                let read = Reading { read, head: head.clone() };
-                Session::begin((read, write), &status, within).await
+                Session::begin(Wire::new(read, write, noted.clone()), &status, within).await
             }
             #[cfg(feature = "http")]
             Via::Http(address) => begin_at(&address, &status, within).await,
         };
         let (session, tools) = match begun {
             Ok(begun) => begun,
-            Err(why) => return Err(refused(name, why, within, child, &head).await),
+            Err(why) => return Err(refused(name, why, within, child, &noted).await),
         };
         let connection = Self {
             name,
             session: Mutex::new(Arc::new(session)),
             child: Mutex::new(child),
             address,
+            noted,
             looking: tokio::sync::Mutex::default(),
             gone: AtomicBool::new(false),
         };
@@ -146,7 +148,7 @@ impl Connection {
     ) -> Result<ToolResult, ToolError> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(serde_json::from_str(&args)?);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let session = self.session();
+        let (session, strays) = (self.session(), self.noted.strays());
         let mut pending = match session.clone().send(request, &cx).await {
             Ok(pending) => pending,
             Err(error) => return Err(self.failed(&session, &error).await),
@@ -160,8 +162,11 @@ impl Connection {
         };
         let Some(stopped) = stopped else {
             pending.cancel(Some("nothing came for too long".to_owned()));
+            let stray = self.noted.stray_after(strays).map_or_else(String::new, |stray| {
+                format!("; the last line that it wrote and that is no message of MCP: {stray}")
+            });
             return Err(ToolError::failed(format!(
-                "the server `{}` gave neither an answer nor progress for {} s: it was told to stop the call, which may still run; whether it had an effect is not known",
+                "the server `{}` gave neither an answer nor progress for {} s: it was told to stop the call, which may still run; whether it had an effect is not known{stray}",
                 self.name,
                 options.call_within.as_secs_f32()
             )));
@@ -217,7 +222,7 @@ impl Connection {
         match answer {
             Ok(ServerResult::CallToolResult(result)) => Ok(result::of(result)),
             Ok(other) => Err(ToolError::malformed(format!(
-                "the server `{}` answered a call with something else: {}",
+                "the server `{}` answered a call with something else: {}; whether the call had an effect is not known",
                 self.name,
                 result::quoted(&other)
             ))),
@@ -279,7 +284,7 @@ async fn refused(
     why: BeginError,
     within: Duration,
     child: Option<Child>,
-    head: &Head,
+    noted: &Noted,
 ) -> OpenError {
     // What broke off is about to end; what is silent is not.
     let last_words = if matches!(why, BeginError::Silent(_)) { Duration::ZERO } else { LAST_WORDS };
@@ -288,7 +293,7 @@ async fn refused(
         None => (None, String::new()),
     };
     let stdout = match why {
-        BeginError::Closed | BeginError::Silent(INITIALIZE) => head.line(),
+        BeginError::Closed | BeginError::Silent(INITIALIZE) => noted.first_line(),
         BeginError::Broke(_) | BeginError::Silent(_) => String::new(),
     };
     let output = Output { stdout: stdout.into(), stderr: stderr.into() };

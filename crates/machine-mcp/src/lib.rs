@@ -40,7 +40,9 @@
 //! | `status` | what a server told of itself: changes, doubts |
 //! | `handler` | what a server sends on its own: progress, changes |
 //! | `http` | a server behind an address, of which nothing secret is said |
-//! | `head` | what a server wrote first, for one that is none |
+//! | `wire` | messages over two streams |
+//! | `text`, `message`, `outline` | a line that was read; what is read in it; what is seen of one that cannot be read |
+//! | `noted` | what a server wrote where only messages belong |
 //! | `child` | a process of ours: its standard error, its end |
 //! | `tool`, `names` | one tool of a server; names that every provider takes |
 //! | `result` | what a tool brought, as a message |
@@ -52,16 +54,20 @@ mod child;
 mod connection;
 mod error;
 mod handler;
-mod head;
 #[cfg(feature = "http")]
 mod http;
+mod message;
 mod names;
+mod noted;
+mod outline;
 mod plain;
 mod result;
 mod server;
 mod session;
 mod status;
+mod text;
 mod tool;
+mod wire;
 
 pub use builder::Builder;
 pub use error::{OpenError, Output};
