@@ -24,6 +24,8 @@ pub struct Builder {
 #[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) prefix: Text,
+    /// None: all.
+    pub(crate) only: Option<Arc<[Text]>>,
     pub(crate) planner: Option<Planner>,
     pub(crate) call_within: Duration,
     pub(crate) late_within: Duration,
@@ -66,6 +68,7 @@ impl Builder {
     fn of(via: Via, name: Text) -> Self {
         let options = Options {
             prefix: "".into(),
+            only: None,
             planner: None,
             call_within: Duration::from_secs(600),
             late_within: Duration::from_secs(10),
@@ -88,6 +91,13 @@ impl Builder {
     /// not take becomes `_`, and more than 64 characters are cut (V10).
     pub fn prefix(mut self, prefix: impl Into<Text>) -> Self {
         self.options.prefix = prefix.into();
+        self
+    }
+
+    /// Takes these of its tools, as the server names them, and no others, also of later lists. One that is missing when it is
+    /// opened is an error that says what is there. Default: all.
+    pub fn only(mut self, tools: impl IntoIterator<Item = impl Into<Text>>) -> Self {
+        self.options.only = Some(tools.into_iter().map(Into::into).collect());
         self
     }
 
@@ -123,7 +133,7 @@ impl Builder {
     /// Starts or reaches it, and asks for its tools.
     pub async fn open(self) -> Result<Server, OpenError> {
         let Self { via, name, options, start_within } = self;
-        let (connection, tools) = Connection::open(via, name, start_within).await?;
-        Server::of(Arc::new(connection), tools, options)
+        let (connection, list) = Connection::open(via, name, start_within).await?;
+        Server::of(Arc::new(connection), list, options)
     }
 }

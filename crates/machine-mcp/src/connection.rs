@@ -6,7 +6,7 @@ use std::time::Duration;
 use machine_core::Text;
 use machine_core::outcome::ToolResult;
 use machine_host::{ToolCx, ToolError};
-use rmcp::model::{self, CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
 use rmcp::service::ServiceError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout};
@@ -16,6 +16,7 @@ use crate::child::{Child, LAST_WORDS, soon};
 use crate::error::{OpenError, Output};
 #[cfg(feature = "http")]
 use crate::http::Address;
+use crate::list::{List, ListError};
 use crate::noted::Noted;
 use crate::session::{BeginError, Begun, INITIALIZE, LIST, Session};
 use crate::status::Status;
@@ -65,11 +66,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) async fn open(
-        via: Via,
-        name: Text,
-        within: Duration,
-    ) -> Result<(Self, Vec<model::Tool>), OpenError> {
+    pub(crate) async fn open(via: Via, name: Text, within: Duration) -> Result<(Self, List), OpenError> {
         let status = Arc::<Status>::default();
         let address = via.address();
         let (mut child, noted) = (None, Noted::default());
@@ -93,7 +90,7 @@ impl Connection {
         };
         let connection = Self {
             name,
-            session: Mutex::new(Arc::new(session)),
+            session: Mutex::new(session),
             child: Mutex::new(child),
             address,
             noted,
@@ -109,16 +106,20 @@ impl Connection {
     }
 
     /// All its tools.
-    pub(crate) async fn list(&self) -> Result<Vec<model::Tool>, ServiceError> {
+    pub(crate) async fn list(&self) -> Result<List, ListError> {
         let session = self.session();
-        session.list().await.inspect_err(|error| self.note(&session, error))
+        let listed = session.list().await;
+        if let Err(ListError::Request(error)) = &listed {
+            self.note(&session, error);
+        }
+        listed
     }
 
     /// All its tools, of a server that may be away. The old session has half of the time, as it may hold what the server keeps
     /// for it. Where it has none a new one is begun: many a server forgets its sessions when it is restarted. Where it has
     /// them the doubt stays, since the stream that would tell of changes may have ended for good: the list is asked
     /// for before each step. Whoever waited while another one did not find it, does not look again.
-    pub(crate) async fn find(&self, within: Duration) -> Result<Vec<model::Tool>, BeginError> {
+    pub(crate) async fn find(&self, within: Duration) -> Result<List, BeginError> {
         let asked = Instant::now();
         let mut missed = self.looking.lock().await;
         let Some(address) = self.address.as_ref().filter(|_| !self.is_gone()) else {
@@ -133,7 +134,7 @@ impl Connection {
         }
         let begun = begin_at(address, &old.status.of_next_session(), within / 2).await;
         let (session, tools) = begun.inspect_err(|_| *missed = Some(Instant::now()))?;
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(session);
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
         Ok(tools)
     }
 
@@ -149,7 +150,7 @@ impl Connection {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(serde_json::from_str(&args)?);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let (session, strays) = (self.session(), self.noted.strays());
-        let mut pending = match session.clone().send(request, &cx).await {
+        let mut pending = match session.clone().send(request, Some(&cx)).await {
             Ok(pending) => pending,
             Err(error) => return Err(self.failed(&session, &error).await),
         };

@@ -36,7 +36,8 @@
 //! | `builder` | how a server is described and opened |
 //! | `server` | the handle: its tools as they are now |
 //! | `connection` | the way to a server: its session as it is now, calls, what is left when it is gone |
-//! | `session` | one session: the handshake, its list of tools, requests, cancellation |
+//! | `session` | one session: the handshake, requests, cancellation |
+//! | `list` | its list of tools: pages, and tools that are none |
 //! | `status` | what a server told of itself: changes, doubts |
 //! | `handler` | what a server sends on its own: progress, changes |
 //! | `http` | a server behind an address, of which nothing secret is said |
@@ -56,6 +57,7 @@ mod error;
 mod handler;
 #[cfg(feature = "http")]
 mod http;
+mod list;
 mod message;
 mod names;
 mod noted;
@@ -71,5 +73,6 @@ mod wire;
 
 pub use builder::Builder;
 pub use error::{OpenError, Output};
+pub use list::LeftOut;
 pub use server::Server;
 pub use tool::{Call, Hints};

@@ -26,6 +26,18 @@ fn a_turn_uses_a_tool_of_a_server_and_ends_it() {
     is_gone(world.text("pid").trim());
 }
 
+#[test]
+fn a_tool_that_is_none_is_told_and_the_others_are_there() {
+    let world = World::new();
+    world.put("server", SERVES.replace(r#""tools":["#, r#""tools":[{"name":"bad"},"#));
+    let server = format!("sh {}", world.dir().join("server").display());
+    let ran = world.run(&["go", "--model", &world.script("- text: heard"), "--mcp", &server]);
+    ran.ended(0).says("heard");
+    let told =
+        format!("agent-machine: --mcp {server}: the tool `bad` is left out: missing field `inputSchema`\n");
+    assert_eq!(ran.err, told);
+}
+
 /// Echo says that it only reads; nobody vouches for that.
 #[test]
 fn a_call_of_a_server_needs_an_approval_whatever_it_says_of_itself() {

@@ -46,6 +46,12 @@ impl Fake {
 
     /// Answers the handshake and the first question for tools.
     pub async fn greet(&mut self, tools: &[&str]) {
+        self.hello().await;
+        self.list(tools).await;
+    }
+
+    /// Answers the handshake.
+    pub async fn hello(&mut self) {
         let hello = self.asked("initialize").await;
         let info = json!({
             "protocolVersion": "2025-06-18",
@@ -54,7 +60,6 @@ impl Fake {
         });
         self.answer(&hello, info).await;
         self.asked("notifications/initialized").await;
-        self.list(tools).await;
     }
 
     /// Answers a question for tools.
