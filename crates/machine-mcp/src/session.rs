@@ -111,8 +111,10 @@ impl Session {
         request: ClientRequest,
         cx: Option<&ToolCx>,
     ) -> Result<Pending, ServiceError> {
+        let held = self.handler.hold().await;
         let handle = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
         let alive = cx.map_or_else(Arc::default, |cx| self.handler.listen(handle.progress_token.clone(), cx));
+        drop(held);
         Ok(Pending { handle: Some(handle), session: self, alive })
     }
 }
