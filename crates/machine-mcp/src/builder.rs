@@ -24,6 +24,8 @@ pub struct Builder {
 #[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) prefix: Text,
+    /// None: all.
+    pub(crate) only: Option<Arc<[Text]>>,
     pub(crate) planner: Option<Planner>,
     pub(crate) call_within: Duration,
     pub(crate) late_within: Duration,
@@ -66,6 +68,7 @@ impl Builder {
     fn of(via: Via, name: Text) -> Self {
         let options = Options {
             prefix: "".into(),
+            only: None,
             planner: None,
             call_within: Duration::from_secs(600),
             late_within: Duration::from_secs(10),
@@ -91,6 +94,13 @@ impl Builder {
         self
     }
 
+    /// Takes these of its tools, as the server names them, and no others, also of later lists. One that is missing when it is
+    /// opened is an error that says what is there. Default: all.
+    pub fn only(mut self, tools: impl IntoIterator<Item = impl Into<Text>>) -> Self {
+        self.options.only = Some(tools.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// How calls run, for a host that knows the tools: what they touch, who approves them, how long they may take. None:
     /// [`Call::plan`], from the server's hints.
     pub fn plan(mut self, plan: impl Fn(&Call<'_>) -> Option<Plan> + Send + Sync + 'static) -> Self {
@@ -105,8 +115,8 @@ impl Builder {
 
     /// How long a call may go without a sign of life from the server: its answer, or progress of the call, which begins the
     /// wait anew. Then it fails, and the server is told to stop it; whether it had an effect is not known. Default: 10
-    /// minutes. An answer can be lost: what is no message of the protocol, or longer than 16 MiB, is dropped where it is read. A
-    /// [`plan`](Self::plan) may give a call a time of its own.
+    /// minutes. An answer can be lost: one that cannot be read and does not say which request it is for. The error quotes the last
+    /// such line. A [`plan`](Self::plan) may give a call a time of its own.
     pub fn call_within(mut self, within: Duration) -> Self {
         self.options.call_within = within;
         self
@@ -123,7 +133,7 @@ impl Builder {
     /// Starts or reaches it, and asks for its tools.
     pub async fn open(self) -> Result<Server, OpenError> {
         let Self { via, name, options, start_within } = self;
-        let (connection, tools) = Connection::open(via, name, start_within).await?;
-        Server::of(Arc::new(connection), tools, options)
+        let (connection, list) = Connection::open(via, name, start_within).await?;
+        Server::of(Arc::new(connection), list, options)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use machine_core::Text;
 use machine_core::outcome::ToolResult;
 use machine_host::{ToolCx, ToolError};
-use rmcp::model::{self, CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
 use rmcp::service::ServiceError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout};
@@ -14,11 +14,13 @@ use tokio::time::{Instant, timeout};
 use crate::builder::Options;
 use crate::child::{Child, LAST_WORDS, soon};
 use crate::error::{OpenError, Output};
-use crate::head::{Head, Reading};
 #[cfg(feature = "http")]
 use crate::http::Address;
+use crate::list::{List, ListError};
+use crate::noted::Noted;
 use crate::session::{BeginError, Begun, INITIALIZE, LIST, Session};
 use crate::status::Status;
+use crate::wire::Wire;
 use crate::{plain, result};
 
 /// How long a process may take to end once its input was closed.
@@ -55,6 +57,8 @@ pub(crate) struct Connection {
     child: Mutex<Option<Child>>,
     /// Where it can be found again.
     address: Option<Address>,
+    /// Over pipes: what it wrote besides messages.
+    noted: Noted,
     /// One looks for it at a time: when it was not found last.
     looking: tokio::sync::Mutex<Option<Instant>>,
     /// It was closed, or its pipe is.
@@ -62,39 +66,34 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) async fn open(
-        via: Via,
-        name: Text,
-        within: Duration,
-    ) -> Result<(Self, Vec<model::Tool>), OpenError> {
+    pub(crate) async fn open(via: Via, name: Text, within: Duration) -> Result<(Self, List), OpenError> {
         let status = Arc::<Status>::default();
         let address = via.address();
-        let (mut child, head) = (None, Head::default());
+        let (mut child, noted) = (None, Noted::default());
         let begun = match via {
             Via::Child(command) => {
                 let started = Child::spawn(command);
                 let (started, read, write) =
                     started.map_err(|error| OpenError::Start { name: name.clone(), error })?;
                 child = Some(started);
-                let read = Reading { read, head: head.clone() };
-                Session::begin((read, write), &status, within).await
+                Session::begin(Wire::new(read, write, noted.clone()), &status, within).await
             }
             Via::Streams(read, write) => {
-                let read = Reading { read, head: head.clone() };
-                Session::begin((read, write), &status, within).await
+                Session::begin(Wire::new(read, write, noted.clone()), &status, within).await
             }
             #[cfg(feature = "http")]
             Via::Http(address) => begin_at(&address, &status, within).await,
         };
         let (session, tools) = match begun {
             Ok(begun) => begun,
-            Err(why) => return Err(refused(name, why, within, child, &head).await),
+            Err(why) => return Err(refused(name, why, within, child, &noted).await),
         };
         let connection = Self {
             name,
-            session: Mutex::new(Arc::new(session)),
+            session: Mutex::new(session),
             child: Mutex::new(child),
             address,
+            noted,
             looking: tokio::sync::Mutex::default(),
             gone: AtomicBool::new(false),
         };
@@ -107,16 +106,20 @@ impl Connection {
     }
 
     /// All its tools.
-    pub(crate) async fn list(&self) -> Result<Vec<model::Tool>, ServiceError> {
+    pub(crate) async fn list(&self) -> Result<List, ListError> {
         let session = self.session();
-        session.list().await.inspect_err(|error| self.note(&session, error))
+        let listed = session.list().await;
+        if let Err(ListError::Request(error)) = &listed {
+            self.note(&session, error);
+        }
+        listed
     }
 
     /// All its tools, of a server that may be away. The old session has half of the time, as it may hold what the server keeps
     /// for it. Where it has none a new one is begun: many a server forgets its sessions when it is restarted. Where it has
     /// them the doubt stays, since the stream that would tell of changes may have ended for good: the list is asked
     /// for before each step. Whoever waited while another one did not find it, does not look again.
-    pub(crate) async fn find(&self, within: Duration) -> Result<Vec<model::Tool>, BeginError> {
+    pub(crate) async fn find(&self, within: Duration) -> Result<List, BeginError> {
         let asked = Instant::now();
         let mut missed = self.looking.lock().await;
         let Some(address) = self.address.as_ref().filter(|_| !self.is_gone()) else {
@@ -131,7 +134,7 @@ impl Connection {
         }
         let begun = begin_at(address, &old.status.of_next_session(), within / 2).await;
         let (session, tools) = begun.inspect_err(|_| *missed = Some(Instant::now()))?;
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(session);
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
         Ok(tools)
     }
 
@@ -146,8 +149,8 @@ impl Connection {
     ) -> Result<ToolResult, ToolError> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(serde_json::from_str(&args)?);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let session = self.session();
-        let mut pending = match session.clone().send(request, &cx).await {
+        let (session, strays) = (self.session(), self.noted.strays());
+        let mut pending = match session.clone().send(request, Some(&cx)).await {
             Ok(pending) => pending,
             Err(error) => return Err(self.failed(&session, &error).await),
         };
@@ -160,8 +163,11 @@ impl Connection {
         };
         let Some(stopped) = stopped else {
             pending.cancel(Some("nothing came for too long".to_owned()));
+            let stray = self.noted.stray_after(strays).map_or_else(String::new, |stray| {
+                format!("; the last line that it wrote and that is no message of MCP: {stray}")
+            });
             return Err(ToolError::failed(format!(
-                "the server `{}` gave neither an answer nor progress for {} s: it was told to stop the call, which may still run; whether it had an effect is not known",
+                "the server `{}` gave neither an answer nor progress for {} s: it was told to stop the call, which may still run; whether it had an effect is not known{stray}",
                 self.name,
                 options.call_within.as_secs_f32()
             )));
@@ -217,7 +223,7 @@ impl Connection {
         match answer {
             Ok(ServerResult::CallToolResult(result)) => Ok(result::of(result)),
             Ok(other) => Err(ToolError::malformed(format!(
-                "the server `{}` answered a call with something else: {}",
+                "the server `{}` answered a call with something else: {}; whether the call had an effect is not known",
                 self.name,
                 result::quoted(&other)
             ))),
@@ -279,7 +285,7 @@ async fn refused(
     why: BeginError,
     within: Duration,
     child: Option<Child>,
-    head: &Head,
+    noted: &Noted,
 ) -> OpenError {
     // What broke off is about to end; what is silent is not.
     let last_words = if matches!(why, BeginError::Silent(_)) { Duration::ZERO } else { LAST_WORDS };
@@ -288,7 +294,7 @@ async fn refused(
         None => (None, String::new()),
     };
     let stdout = match why {
-        BeginError::Closed | BeginError::Silent(INITIALIZE) => head.line(),
+        BeginError::Closed | BeginError::Silent(INITIALIZE) => noted.first_line(),
         BeginError::Broke(_) | BeginError::Silent(_) => String::new(),
     };
     let output = Output { stdout: stdout.into(), stderr: stderr.into() };

@@ -49,12 +49,23 @@ pub enum OpenError {
         /// The second.
         second: Text,
     },
-    /// One of its tools has no name.
-    #[error("a tool of the server `{name}` has no name")]
-    NoName {
+    /// Tools that the host wants ([`only`](crate::Builder::only)) are not on its list, or cannot be used.
+    #[error("the server `{name}` has no tools {}; it has {}", quoted(tools), quoted(there))]
+    Missing {
         /// The server.
         name: Text,
+        /// The tools that are missing.
+        tools: Vec<Text>,
+        /// Those that it has.
+        there: Vec<Text>,
     },
+}
+
+fn quoted(names: &[Text]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// What a server wrote, for a message of one line.

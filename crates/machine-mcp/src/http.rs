@@ -30,6 +30,9 @@ const REDIRECTS: usize = 10;
 /// whose answer it was fails.
 const RECONNECTS: usize = 6;
 
+/// So `rmcp` begins where a body is no message.
+const NO_MESSAGE: &str = "could not parse JSON response as ServerJsonRpcMessage: ";
+
 /// What a server behind this address is called: its host.
 pub(crate) fn name(address: &str) -> Text {
     let url = Url::parse(address).ok();
@@ -129,7 +132,13 @@ pub(crate) fn plain(error: &StreamableHttpError<reqwest::Error>) -> String {
             let kind = kind.as_deref().unwrap_or("no content type");
             format!("it answered with {kind}, which is no MCP: is the path of the address right?")
         }
-        E::UnexpectedServerResponse(said) => format!("it answered {}", result::cut(said)),
+        E::UnexpectedServerResponse(said) => match said.strip_prefix(NO_MESSAGE) {
+            Some(said) => {
+                let said = said.trim_start_matches("unrecognized JSON-RPC message: ");
+                format!("it answered what is no message of MCP: {}", result::cut(said))
+            }
+            None => format!("it answered {}", result::cut(said)),
+        },
         E::HttpStatus(status) => format!("it answered {status}"),
         E::SessionExpired => "it does not know the session any more".to_owned(),
         other => other.to_string(),

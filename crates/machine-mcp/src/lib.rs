@@ -36,11 +36,14 @@
 //! | `builder` | how a server is described and opened |
 //! | `server` | the handle: its tools as they are now |
 //! | `connection` | the way to a server: its session as it is now, calls, what is left when it is gone |
-//! | `session` | one session: the handshake, its list of tools, requests, cancellation |
+//! | `session` | one session: the handshake, requests, cancellation |
+//! | `list` | its list of tools: pages, and tools that are none |
 //! | `status` | what a server told of itself: changes, doubts |
 //! | `handler` | what a server sends on its own: progress, changes |
 //! | `http` | a server behind an address, of which nothing secret is said |
-//! | `head` | what a server wrote first, for one that is none |
+//! | `wire` | messages over two streams |
+//! | `text`, `message`, `outline` | a line that was read; what is read in it; what is seen of one that cannot be read |
+//! | `noted` | what a server wrote where only messages belong |
 //! | `child` | a process of ours: its standard error, its end |
 //! | `tool`, `names` | one tool of a server; names that every provider takes |
 //! | `result` | what a tool brought, as a message |
@@ -52,18 +55,24 @@ mod child;
 mod connection;
 mod error;
 mod handler;
-mod head;
 #[cfg(feature = "http")]
 mod http;
+mod list;
+mod message;
 mod names;
+mod noted;
+mod outline;
 mod plain;
 mod result;
 mod server;
 mod session;
 mod status;
+mod text;
 mod tool;
+mod wire;
 
 pub use builder::Builder;
 pub use error::{OpenError, Output};
+pub use list::LeftOut;
 pub use server::Server;
 pub use tool::{Call, Hints};

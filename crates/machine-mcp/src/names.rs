@@ -5,11 +5,13 @@ use machine_core::Text;
 use machine_core::history::legal;
 
 /// Why a tool has no name of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoName {
     /// It is empty.
+    #[error("it has no name")]
     Empty,
     /// Another tool has it.
+    #[error("`{by}` has its name here, `{name}`")]
     Taken {
         /// The name.
         name: Text,

@@ -23,7 +23,12 @@ pub(crate) fn of(result: CallToolResult) -> ToolResult {
 
 /// An answer that is no result, cut.
 pub(crate) fn quoted(answer: &impl Serialize) -> String {
-    cut(&serde_json::to_string(answer).unwrap_or_default())
+    match serde_json::to_value(answer) {
+        // So is told what cannot be read otherwise.
+        Ok(Value::String(said)) => cut(&said),
+        Ok(said) => cut(&said.to_string()),
+        Err(_) => String::new(),
+    }
 }
 
 /// What a server said, to a length for messages.

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 use crate::builder::Options;
 use crate::connection::Connection;
 use crate::error::OpenError;
+use crate::list::{LeftOut, List};
 use crate::names::{Names, NoName};
-use crate::plain;
 use crate::tool::Remote;
 
 /// How long a list of tools is waited for before a step. If a changed one does not come the step has the old one; the next step
@@ -31,27 +31,30 @@ type Tools = Vec<Arc<dyn Tool>>;
 /// The tools, and how many changes they have seen.
 struct Listed {
     tools: Tools,
+    left_out: Vec<LeftOut>,
     changes: u64,
 }
 
 impl Server {
-    pub(crate) fn of(
-        connection: Arc<Connection>,
-        listed: Vec<rmcp::model::Tool>,
-        options: Options,
-    ) -> Result<Self, OpenError> {
-        let (tools, left_out) = named(&connection, listed, &options);
-        if let Some((tool, why)) = left_out.into_iter().next() {
-            let name = connection.name.clone();
-            return Err(match why {
-                NoName::Empty => OpenError::NoName { name },
-                NoName::Taken { name: own, by } => {
-                    OpenError::SameName { name, tool: own, first: by, second: tool }
-                }
-            });
+    pub(crate) fn of(connection: Arc<Connection>, list: List, options: Options) -> Result<Self, OpenError> {
+        let is_there = |wanted: &Text| list.tools.iter().any(|tool| tool.name == **wanted);
+        let missing: Vec<_> =
+            options.only.iter().flat_map(|only| &**only).filter(|tool| !is_there(tool)).cloned().collect();
+        if !missing.is_empty() {
+            let there = list.tools.iter().map(|tool| (&*tool.name).into()).collect();
+            return Err(OpenError::Missing { name: connection.name.clone(), tools: missing, there });
         }
-        let listed = Listed { tools, changes: 0 };
+        let (listed, clash) = named(&connection, list, &options, 0);
+        if let Some(SameName { tool, first, second }) = clash {
+            return Err(OpenError::SameName { name: connection.name.clone(), tool, first, second });
+        }
+        listed.tell(&connection.name);
         Ok(Self { connection, listed: Arc::new(Mutex::new(listed)), options })
+    }
+
+    /// Tools of its list that cannot be used, as it is now. The log has them too.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        self.listed().left_out.clone()
     }
 
     /// What it is called in messages.
@@ -81,17 +84,14 @@ impl Server {
         self.connection.close().await;
     }
 
-    /// The list as the server has it now, and had it after so many changes. A tool without a name of its own is left out.
-    fn replace(&self, listed: Vec<rmcp::model::Tool>, changes: u64) {
-        let (tools, left_out) = named(&self.connection, listed, &self.options);
-        for (tool, why) in left_out {
-            let server = self.name();
-            tracing::warn!(%server, %tool, ?why, "a new tool is left out");
-        }
+    /// The list as the server has it now, and had it after so many changes. A tool whose name is taken is left out.
+    fn replace(&self, list: List, changes: u64) {
+        let (newer, _) = named(&self.connection, list, &self.options, changes);
+        newer.tell(self.name());
         let mut listed = self.listed();
         // Somebody else's may be newer.
         if listed.changes <= changes {
-            *listed = Listed { tools, changes };
+            *listed = newer;
         }
     }
 
@@ -108,7 +108,7 @@ impl Server {
         }
         let (server, why) = match timeout(LIST_WITHIN, self.connection.list()).await {
             Ok(Ok(listed)) => return self.replace(listed, changes),
-            Ok(Err(error)) => (self.name(), plain::request(&error)),
+            Ok(Err(error)) => (self.name(), error.to_string()),
             Err(_) => (self.name(), "it does not answer".to_owned()),
         };
         tracing::warn!(%server, why, "its new tools cannot be listed; the next step asks again");
@@ -131,21 +131,47 @@ impl Server {
     }
 }
 
-/// The tools with names of their own; and those that have none, as the server names them, with why.
-fn named(
-    connection: &Arc<Connection>,
-    listed: Vec<rmcp::model::Tool>,
-    options: &Options,
-) -> (Tools, Vec<(Text, NoName)>) {
-    let mut names = Names::with(&options.prefix);
-    let (mut tools, mut left_out): (Tools, _) = (Vec::with_capacity(listed.len()), Vec::new());
-    for tool in listed {
-        match names.take(&tool.name) {
-            Ok(own) => tools.push(Arc::new(Remote::new(connection.clone(), own, tool, options))),
-            Err(why) => left_out.push(((&*tool.name).into(), why)),
+impl Listed {
+    fn tell(&self, server: &Text) {
+        for left_out in &self.left_out {
+            tracing::warn!(%server, "{left_out}");
         }
     }
-    (tools, left_out)
+}
+
+/// The tools that are wanted, with names of their own; and the first two that would have one name.
+fn named(
+    connection: &Arc<Connection>,
+    list: List,
+    options: &Options,
+    changes: u64,
+) -> (Listed, Option<SameName>) {
+    let is_wanted =
+        |name: &str| options.only.as_ref().is_none_or(|only| only.iter().any(|wanted| **wanted == *name));
+    let mut names = Names::with(&options.prefix);
+    let mut left_out = list.left_out;
+    left_out.retain(|left_out| left_out.tool.as_ref().map_or(options.only.is_none(), |name| is_wanted(name)));
+    let (mut tools, mut clash): (Tools, _) = (Vec::with_capacity(list.tools.len()), None);
+    for tool in list.tools.into_iter().filter(|tool| is_wanted(&tool.name)) {
+        match names.take(&tool.name) {
+            Ok(own) => tools.push(Arc::new(Remote::new(connection.clone(), own, tool, options))),
+            Err(why) => {
+                let tool: Text = (&*tool.name).into();
+                left_out.push(LeftOut { tool: Ok(tool.clone()), why: why.to_string().into() });
+                if let NoName::Taken { name, by } = why {
+                    clash.get_or_insert(SameName { tool: name, first: by, second: tool });
+                }
+            }
+        }
+    }
+    (Listed { tools, left_out, changes }, clash)
+}
+
+/// Two tools would have one name.
+struct SameName {
+    tool: Text,
+    first: Text,
+    second: Text,
 }
 
 impl ToolSource for Server {

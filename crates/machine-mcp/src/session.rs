@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use machine_core::ask::WithdrawnBecause;
 use machine_host::{Stopped, ToolCx};
-use rmcp::model::{self, ClientNotification, ClientRequest, CustomNotification, ServerResult};
+use rmcp::model::{
+    ClientNotification, ClientRequest, CustomNotification, ListToolsRequest, PaginatedRequestParams,
+    ServerResult,
+};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RunningService, ServiceError};
 use rmcp::transport::IntoTransport;
 use rmcp::{ClientCacheConfig, RoleClient, ServiceExt};
@@ -13,6 +16,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use crate::handler::Handler;
+use crate::list::{List, ListError};
 use crate::plain;
 use crate::status::Status;
 
@@ -33,7 +37,7 @@ pub(crate) struct Session {
 }
 
 /// A session and its tools.
-pub(crate) type Begun = Result<(Session, Vec<model::Tool>), BeginError>;
+pub(crate) type Begun = Result<(Arc<Session>, List), BeginError>;
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
@@ -64,21 +68,28 @@ impl Session {
         // Who asks for the list wants to know what the server says now, and whether it is there at all.
         peer.set_response_cache_config(ClientCacheConfig::disabled()).await;
         let has_tools = service.peer_info().is_some_and(|info| info.capabilities.tools.is_some());
-        let session = Self { peer, handler, status: status.clone(), service: Mutex::new(Some(service)) };
+        let service = Mutex::new(Some(service));
+        let session = Arc::new(Self { peer, handler, status: status.clone(), service });
         if !has_tools {
-            return Ok((session, Vec::new()));
+            return Ok((session, List::default()));
         }
         let listed = timeout(within.saturating_sub(begun.elapsed()), session.list()).await;
         let listed = listed.map_err(|_| BeginError::Silent(LIST))?;
-        let tools = listed.map_err(|error| {
-            BeginError::Broke(format!("its tools cannot be listed: {}", plain::request(&error)))
-        })?;
-        Ok((session, tools))
+        let listed =
+            listed.map_err(|error| BeginError::Broke(format!("its tools cannot be listed: {error}")))?;
+        Ok((session, listed))
     }
 
     /// All tools of the server.
-    pub(crate) async fn list(&self) -> Result<Vec<model::Tool>, ServiceError> {
-        self.peer.list_all_tools().await
+    pub(crate) async fn list(self: &Arc<Self>) -> Result<List, ListError> {
+        let mut list = List::default();
+        loop {
+            let params = PaginatedRequestParams::default().with_cursor(list.cursor());
+            let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
+            if list.add(self.clone().send(request, None).await?.answer().await?)? {
+                return Ok(list);
+            }
+        }
     }
 
     /// Whether nothing can be sent any more.
@@ -98,10 +109,12 @@ impl Session {
     pub(crate) async fn send(
         self: Arc<Self>,
         request: ClientRequest,
-        cx: &ToolCx,
+        cx: Option<&ToolCx>,
     ) -> Result<Pending, ServiceError> {
+        let held = self.handler.hold().await;
         let handle = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
-        let alive = self.handler.listen(handle.progress_token.clone(), cx);
+        let alive = cx.map_or_else(Arc::default, |cx| self.handler.listen(handle.progress_token.clone(), cx));
+        drop(held);
         Ok(Pending { handle: Some(handle), session: self, alive })
     }
 }

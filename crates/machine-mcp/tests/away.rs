@@ -107,6 +107,26 @@ async fn one_answer_that_breaks_off_is_not_the_end_of_its_server() {
     assert_eq!(fake.heard()["initialize"], 1);
 }
 
+/// Its body is quoted; of what was in a stream only the end is seen.
+#[tokio::test]
+async fn an_odd_answer_fails_its_call_at_once() {
+    for (in_stream, why) in [
+        (false, "it answered what is no message of MCP: "),
+        (true, "the connection broke off before the answer"),
+    ] {
+        let fake = FakeHttp::start().await;
+        fake.behave(|does| does.calls = Calls::Odd { in_stream });
+        let server = Server::http(&fake.address()).name("it").open().await.unwrap();
+        let (agent, _events) = agent(Script::of([call("work")]), &server).await;
+        prompt(&agent).await;
+        let (outcome, text) = told(&agent).await.remove(0);
+        assert_eq!(outcome, Outcome::error(ErrorCode::Failed));
+        assert!(text.contains(&format!("the server `it` gave no result: {why}")), "{text}");
+        assert!(text.contains("no page") != in_stream, "{text}");
+        assert!(text.ends_with("; whether the call had an effect is not known"), "{text}");
+    }
+}
+
 /// However many calls hold a connection each.
 #[tokio::test]
 async fn a_cancellation_does_not_wait_for_the_answers_of_other_calls() {

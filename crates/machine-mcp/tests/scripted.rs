@@ -114,7 +114,7 @@ async fn c_b07_a_call_that_is_never_answered_gives_back_its_accesses() {
     assert!(!seen(&mut events).iter().any(|event| matches!(event, Event::LateResult { .. })));
 }
 
-/// `rmcp` drops what is no JSON, and lines of more than 16 MiB: nobody will ever answer.
+/// It says of no request that it is its answer: nobody will ever answer.
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_answer_is_lost_fails_and_is_cancelled() {
     for lost in ["{ no JSON".to_owned(), " ".repeat(17 << 20)] {

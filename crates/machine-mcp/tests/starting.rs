@@ -84,6 +84,10 @@ async fn one_that_answers_something_else_is_told_so() {
             r#"it answered `initialize` with {"tools":[]}"#,
         ),
         (
+            vec![r#"{"jsonrpc":"2.0","id":0,"error":"what?"}"#],
+            r#"it answered `initialize` with {"jsonrpc":"2.0","id":0,"error":"what?"}"#,
+        ),
+        (
             vec![r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}"#],
             "it answered another request than `initialize`, the only one",
         ),

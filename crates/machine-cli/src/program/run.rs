@@ -12,7 +12,8 @@ use machine_host::{Agent, Events, FileJournal, OpenError, TornEnd};
 use crate::program::approvals::{Approver, Questions};
 use crate::program::args::{Approve, Run};
 use crate::program::console::{Console, Json, Plain, Terminal, tell};
-use crate::program::exit::Usage;
+use crate::program::exit::{self, Usage};
+use crate::program::inbound::Interrupts;
 use crate::program::player::Player;
 use crate::program::servers;
 use crate::program::session::Session;
@@ -49,7 +50,15 @@ pub fn run(args: Run) -> Result<ExitCode, Usage> {
 
 async fn follow(args: Run, workspace: Arc<Workspace>, model: Player) -> Result<ExitCode, Usage> {
     let terminal = Terminal::is_there() && !args.json;
-    let opened = open(&args, &workspace, model, terminal).await?;
+    let mut interrupts = Interrupts::listen();
+    let opened = tokio::select! {
+        opened = open(&args, &workspace, model, terminal) => opened?,
+        // Dropped, the servers that are there end.
+        _ = interrupts.next() => {
+            tell("stopped before the session began");
+            return Ok(exit::ABORTED.into());
+        }
+    };
     let mut console: Box<dyn Console> = match () {
         () if args.json => Box::<Json>::default(),
         () if terminal => Box::new(Terminal::new(args.prompt.is_none())),
@@ -58,7 +67,7 @@ async fn follow(args: Run, workspace: Arc<Workspace>, model: Player) -> Result<E
     if let Ok(history) = opened.agent.history().await {
         console.recall(&history);
     }
-    let mut session = Session::new(opened, console, terminal);
+    let mut session = Session::new(opened, console, interrupts, terminal);
     Ok(match args.prompt {
         Some(prompt) => session.once(prompt).await,
         None => session.repeat().await,

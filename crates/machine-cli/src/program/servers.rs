@@ -8,7 +8,7 @@ use machine_mcp::Server;
 use tokio::time::timeout;
 
 use crate::keys;
-use crate::program::console::tell;
+use crate::program::console::{one_line, tell};
 use crate::program::exit::Usage;
 
 /// How long a server may take until it told its tools.
@@ -46,7 +46,11 @@ pub async fn open(given: &str, ask: bool) -> Result<Server, Usage> {
             opening.await
         }
     };
-    opened.map_err(|error| refused(error.to_string()))
+    let server = opened.map_err(|error| refused(error.to_string()))?;
+    for left_out in server.left_out() {
+        tell(&one_line(&format!("--mcp {given}: {left_out}")));
+    }
+    Ok(server)
 }
 
 /// Takes the name off the first word, if there is one. A path has a slash before its `=`.

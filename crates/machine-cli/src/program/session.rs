@@ -52,7 +52,7 @@ enum Next {
 
 impl Session {
     /// A run over an open agent.
-    pub fn new(opened: Opened, console: Box<dyn Console>, terminal: bool) -> Self {
+    pub fn new(opened: Opened, console: Box<dyn Console>, interrupts: Interrupts, terminal: bool) -> Self {
         let Opened { agent, events, approver, questions, asked } = opened;
         let mut redraw = interval(REDRAW);
         redraw.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -61,7 +61,7 @@ impl Session {
             events: forward(events),
             console,
             waiting: Waiting::new(approver, questions, asked),
-            interrupts: Interrupts::listen(),
+            interrupts,
             redraw,
             stale: true,
             terminal,

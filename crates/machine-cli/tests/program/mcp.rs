@@ -1,7 +1,8 @@
 //! Tools of MCP servers that the program starts.
 use machine_servers::{Program, find};
+use rustix::process::Signal;
 
-use crate::running::{World, is_gone};
+use crate::running::{World, is_gone, wait};
 
 const USES_A_TOOL: &str = "
 - calls: [{tool: echo, args: {message: hello}}, {tool: list}]
@@ -23,6 +24,18 @@ fn a_turn_uses_a_tool_of_a_server_and_ends_it() {
     let ran = world.run(&["go", "--model", &model, "--approve", "all", "--mcp", &server]);
     ran.ended(0).says("ok    echo").says("ok    list").says("heard");
     is_gone(world.text("pid").trim());
+}
+
+#[test]
+fn a_tool_that_is_none_is_told_and_the_others_are_there() {
+    let world = World::new();
+    world.put("server", SERVES.replace(r#""tools":["#, r#""tools":[{"name":"bad"},"#));
+    let server = format!("sh {}", world.dir().join("server").display());
+    let ran = world.run(&["go", "--model", &world.script("- text: heard"), "--mcp", &server]);
+    ran.ended(0).says("heard");
+    let told =
+        format!("agent-machine: --mcp {server}: the tool `bad` is left out: missing field `inputSchema`\n");
+    assert_eq!(ran.err, told);
 }
 
 /// Echo says that it only reads; nobody vouches for that.
@@ -91,4 +104,49 @@ fn a_command_that_is_no_server_is_one_line() {
         "notes=/does/not/exist",
         "--mcp notes=/does/not/exist: the server `notes` cannot be started: No such file",
     );
+}
+
+/// Writes down the number that its file names, and that of something it started.
+const WITH_A_CHILD: &str = "sleep 600 & echo $$ $! > $0.new; mv $0.new $0.pids;";
+
+/// A server in the words of a shell, that has one tool.
+const SERVES: &str = r#"
+read line
+echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"it","version":"1"}}}'
+read line
+read line
+echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}}'
+"#;
+
+/// One is open already, the other one never answers.
+#[test]
+fn a_signal_while_servers_are_opened_leaves_none_of_them() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let world = World::new();
+        world.put("open", format!("{SERVES}{WITH_A_CHILD} wait"));
+        world.put("silent", format!("{WITH_A_CHILD} wait"));
+        let server = |name: &str| format!("sh {}", world.dir().join(name).display());
+        let mut running = world.start(&[
+            "go",
+            "--model",
+            &world.script("- text: never"),
+            "--mcp",
+            &server("open"),
+            "--mcp",
+            &server("silent"),
+        ]);
+        running.close();
+        wait(|| world.dir().join("silent.pids").exists(), || "the second server".to_owned());
+        running.signal(signal);
+        let ran = running.end();
+        ran.ended(130).does_not_say("never");
+        assert_eq!(ran.err, "agent-machine: stopped before the session began\n", "{signal:?}");
+        for pid in ["open.pids", "silent.pids"]
+            .map(|pids| world.text(pids))
+            .iter()
+            .flat_map(|pids| pids.split_whitespace())
+        {
+            is_gone(pid);
+        }
+    }
 }

@@ -1,4 +1,5 @@
 //! A server that says exactly what a test wants, a message a line, over a stream in this process.
+#![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may also fail in a helper")]
 
 use std::time::Duration;
@@ -45,6 +46,12 @@ impl Fake {
 
     /// Answers the handshake and the first question for tools.
     pub async fn greet(&mut self, tools: &[&str]) {
+        self.hello().await;
+        self.list(tools).await;
+    }
+
+    /// Answers the handshake.
+    pub async fn hello(&mut self) {
         let hello = self.asked("initialize").await;
         let info = json!({
             "protocolVersion": "2025-06-18",
@@ -53,7 +60,6 @@ impl Fake {
         });
         self.answer(&hello, info).await;
         self.asked("notifications/initialized").await;
-        self.list(tools).await;
     }
 
     /// Answers a question for tools.
@@ -96,11 +102,12 @@ impl Fake {
     }
 
     async fn say(&mut self, message: Value) {
-        self.line(&message.to_string()).await;
+        self.line(message.to_string()).await;
     }
 
     /// Writes a line, whatever it is.
-    pub async fn line(&mut self, line: &str) {
-        self.write.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    pub async fn line(&mut self, line: impl AsRef<[u8]>) {
+        self.write.write_all(line.as_ref()).await.unwrap();
+        self.write.write_all(b"\n").await.unwrap();
     }
 }

@@ -19,6 +19,8 @@ pub enum Calls {
     Done,
     /// The stream of their answer ends before it.
     Broken,
+    /// They are answered with an error that is none, in a body of its own or in a stream.
+    Odd { in_stream: bool },
     /// They are never answered.
     Held,
 }
@@ -216,6 +218,14 @@ async fn answer(
         "tools/call" => match behaviour.calls {
             Calls::Done => result(json!({ "content": [{ "type": "text", "text": "done" }] })),
             Calls::Broken => ("200 OK", "text/event-stream", ": so far\n\n".to_owned()),
+            Calls::Odd { in_stream } => {
+                let odd = json!({ "jsonrpc": "2.0", "id": id, "error": "no page" });
+                if in_stream {
+                    ("200 OK", "text/event-stream", format!("data: {odd}\n\n"))
+                } else {
+                    ("200 OK", "application/json", odd.to_string())
+                }
+            }
             Calls::Held => return std::future::pending().await,
         },
         _ => ("202 Accepted", "text/plain", String::new()),
