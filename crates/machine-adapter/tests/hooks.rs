@@ -7,6 +7,7 @@ use std::sync::Arc;
 use machine_core::ask::{Answer, Executed, Gated, Piece, Plan, Prepared, Proceed, StopVerdict};
 use machine_core::config::{Config, Settings, ToolSpec};
 use machine_core::event::{EndReason, Event, HeadTold, TurnError};
+use machine_core::input::Command;
 use machine_core::message::{Origin, text_content};
 use machine_core::outcome::ToolResult;
 use machine_core::response::Failure;
@@ -209,6 +210,26 @@ fn c_t16_a_stop_hook_is_overruled() {
         assert_eq!(count(&world, |event| matches!(event, Event::HookFailed { .. })), 1);
         assert_eq!(ends(&world), "completed");
     }
+}
+
+/// A hook that spoke while the agent paused opens a turn when somebody resumes: that turn has its own continuations.
+#[test]
+fn c_t16_a_resume_lets_a_stop_hook_go_on_again() {
+    let mut script = model([text("1"), text("2"), text("3"), text("never")]);
+    script = script.hook("Stop", Reply { after: 5, ..go_on("more") });
+    for _ in 0..9 {
+        script = script.hook("Stop", go_on("more"));
+    }
+    let once = with(|config| {
+        config.ask.stop = true;
+        config.turn.stop_hook = 1;
+    });
+    let mut world = go(once, script);
+    world.arrange(3, Command::Pause);
+    world.arrange(20, Command::Resume);
+    assert_eq!(rest(&mut world), "go | 1 | hook more | 2 | hook more | 3");
+    assert_eq!(count(&world, |event| matches!(event, Event::HookOverruled { .. })), 1);
+    assert_eq!(world.ends().len(), 2);
 }
 
 fn finalized(result: ToolResult) -> Reply {

@@ -42,7 +42,7 @@ impl Calls {
             None => {
                 let begun = Known { id: id.clone(), ..Known::default() };
                 let past = self.known.insert(index, begun).map(|known| known.id);
-                self.past.extend(past.filter(|past| !past.is_empty() && *past != id));
+                self.past.extend(past.filter(|past| !past.is_empty()));
                 self.known.entry(index).or_default()
             }
         };

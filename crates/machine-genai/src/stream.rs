@@ -76,9 +76,6 @@ impl<'r> Reader<'r> {
         let (id, usage) = {
             let seen = self.frames.seen();
             broken(&seen)?;
-            if !seen.has_begun {
-                return Ok(());
-            }
             self.first_token_ms = self.first_token_ms.or(Some(seen.elapsed_ms));
             (seen.message_id.clone(), seen.usage)
         };

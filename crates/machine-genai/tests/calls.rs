@@ -78,8 +78,12 @@ async fn what_the_library_would_drop_is_a_failure() {
     let theirs = messages(&[block(0, head)], "tool_use");
     let cited = json!({"type": "content_block_delta", "index": 0, "delta": {"type": "citations_delta", "citation": {}}});
     let cited = messages(&[block(0, json!({"type": "text", "text": ""})), cited], "end_turn");
-    let delta = json!({"type": "response.function_call_arguments.delta", "output_index": 0, "delta": "{"});
+    let delta =
+        json!({"type": "response.function_call_arguments.delta", "output_index": "first", "delta": "{"});
     let early = named(&[delta, completed(json!([]))]);
+    let text = |index: u32| json!({"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": "x"}});
+    let head = |index: u32| block(index, json!({"type": "text", "text": ""}));
+    let mixed = messages(&[head(0), head(1), text(0), text(1)], "end_turn");
     let old = chat(&[json!({"function_call": {"name": "get", "arguments": "{}"}})], "function_call");
     let second = chat_text().replace(r#""index":0"#, r#""index":1"#);
     for (shape, answer, what) in [
@@ -88,7 +92,8 @@ async fn what_the_library_would_drop_is_a_failure() {
         (OPENAI, second, "a second answer"),
         (ANTHROPIC, theirs, "a block of the type `server_tool_use`"),
         (ANTHROPIC, cited, "a piece of the type `citations_delta`"),
-        (RESPONSES, early, "a piece of a call before its head"),
+        (RESPONSES, early, "a piece of a call without its position"),
+        (ANTHROPIC, mixed, "the block of a piece: blocks are mixed"),
     ] {
         let (played, _) = told(shape, vec![answer]).await;
         assert_eq!((played.failures(), &*played.reason()), (vec!["Unknown".into()], "failed Unknown"));
@@ -141,6 +146,13 @@ async fn calls_that_come_with_the_end_alone_run_once() {
         vec![added.clone(), completed(json!([item("x", "a"), item("x", "b")]))],
         // The arguments with their own end.
         vec![added.clone(), args_done(r#"{"text":"a"}"#), done(1, item("y", "b")), completed(json!([]))],
+        // Pieces before their head.
+        vec![
+            delta(r#"{"text":"a"}"#),
+            done(0, item("x", "a")),
+            done(1, item("x", "b")),
+            completed(json!([])),
+        ],
         // The second one with the end of all alone, at its position and at another one.
         vec![added.clone(), delta(r#"{"text":"a"}"#), completed(json!([item("x", "a"), item("y", "b")]))],
         vec![added.clone(), delta(r#"{"text":"a"}"#), completed(json!([item("y", "b")]))],

@@ -33,7 +33,7 @@ async fn mistral_gets_ids_as_it_wants_them() {
     let call = |id: Option<&str>, text: &str| start(Some(0), id, &json!({"text": text}).to_string());
     let answer = |id| chat(&[calls(&[call(id, "a")])], "tool_calls");
     let answers =
-        vec![answer(Some("abcdefghi")), answer(Some("toolu_123")), answer(None), chat_text(), chat_text()];
+        vec![answer(Some("abcdefghi")), answer(Some("toolu123")), answer(None), chat_text(), chat_text()];
     let last = sent(MISTRAL, answers).await.pop().unwrap();
     let messages = last["messages"].as_array().unwrap();
     let called: Vec<_> = messages.iter().filter_map(|it| it["tool_calls"][0]["id"].as_str()).collect();
@@ -59,6 +59,7 @@ async fn mistral_hears_no_user_right_after_a_tool() {
         let roles: Vec<_> =
             last["messages"].as_array().unwrap().iter().map(|it| it["role"].as_str().unwrap()).collect();
         let after_tool: Vec<_> = roles.iter().skip_while(|role| **role != "tool").skip(1).take(1).collect();
+        assert_eq!(roles[..3], ["system", "user", "assistant"], "{roles:?}");
         assert_eq!(after_tool, [if shape == MISTRAL { &"assistant" } else { &"user" }], "{roles:?}");
     }
 }
@@ -133,4 +134,17 @@ async fn thinking_is_asked_for_with_an_effort_alone() {
             assert_eq!(sent.pointer(path).is_some(), extra.is_some(), "{shape:?} {path}: {sent}");
         }
     }
+}
+
+/// Thinking that nobody vouches for is left out, and leaves no message behind that says nothing.
+#[tokio::test]
+async fn a_message_without_anything_is_none() {
+    let frames = [
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "well"}}),
+        json!({"type": "content_block_start", "index": 1, "content_block": {"type": "thinking", "thinking": "hm", "signature": ""}}),
+    ];
+    let bodies = sent(ANTHROPIC, vec![messages(&frames, "end_turn"), messages_text()]).await;
+    let said: Vec<_> =
+        bodies[1]["messages"].as_array().unwrap().iter().filter(|it| it["role"] == "assistant").collect();
+    assert_eq!(said, [&json!({"role": "assistant", "content": "well"})]);
 }

@@ -8,7 +8,9 @@ use common::answers::{
 use common::raw::Raw;
 use common::{ANTHROPIC, GEMINI, OPENAI, RESPONSES, SHAPES, Shape, play};
 use machine_core::config::{Settings, ToolChoice};
-use machine_core::response::Finish;
+use machine_core::event::Event;
+use machine_core::response::{Finish, ModelEvent};
+use machine_genai::Genai;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -258,6 +260,13 @@ async fn an_error_is_one_wherever_it_stands() {
         let (played, _) = told(OPENAI, vec![plain(&[error]), chat_text()]).await;
         assert_eq!((played.failures(), played.history.len()), (vec!["RateLimit 429".into()], 2));
     }
+    // The first one counts.
+    let twice = [
+        json!({"error": {"code": 429, "message": "slow down"}}),
+        json!({"error": {"code": 401, "message": "who?"}}),
+    ];
+    let (played, _) = told(OPENAI, vec![plain(&twice), chat_text()]).await;
+    assert_eq!((played.failures(), played.history.len()), (vec!["RateLimit 429".into()], 2));
     let flat = json!({"type": "error", "code": "rate_limit_exceeded", "message": "slow down"});
     let (played, _) = told(RESPONSES, vec![named(&[flat]), responses_text()]).await;
     assert_eq!((played.failures(), played.history.len()), (vec!["RateLimit".into()], 2));
@@ -336,4 +345,51 @@ async fn c_u01_tokens_are_booked_wherever_they_stand() {
     let end = json!({"candidates": [{"content": {"parts": [{"text": "well"}]}, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 5, "thoughtsTokenCount": 7}});
     let (played, _) = told(GEMINI, vec![plain(&[end])]).await;
     assert_eq!((played.end.usage.known.input, played.end.usage.known.output), (5, 7));
+}
+
+#[tokio::test]
+async fn what_does_not_change_is_told_once() {
+    let part = |text: &str| json!({"id": "chatcmpl-1", "choices": [{"index": 0, "delta": {"content": text}}], "usage": {"prompt_tokens": 5, "completion_tokens": 7}});
+    let answer = plain(&[part("we"), part("ll")]) + &chat(&[], "stop");
+    let (played, _) = told(OPENAI, vec![answer]).await;
+    let count = |is: fn(&ModelEvent) -> bool| {
+        played.events.iter().filter(|event| matches!(event, Event::Delta { delta, .. } if is(delta))).count()
+    };
+    assert_eq!(played.history[1], "assistant: well");
+    assert_eq!(count(|delta| matches!(delta, ModelEvent::Text(_))), 2);
+    for is in [
+        (|delta| matches!(delta, ModelEvent::MessageId(_))) as fn(&ModelEvent) -> bool,
+        |delta| matches!(delta, ModelEvent::Usage(_)),
+        |delta| matches!(delta, ModelEvent::Started { .. }),
+    ] {
+        assert_eq!(count(is), 1);
+    }
+}
+
+/// Anthropic may tell tokens after the reason, and a signature at the very end.
+#[tokio::test]
+async fn the_end_comes_in_any_order() {
+    let frames = [
+        json!({"type": "message_start", "message": {"id": "msg_1"}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "well"}}),
+        json!({"type": "content_block_start", "index": 1, "content_block": {"type": "thinking", "thinking": "hm"}}),
+        json!({"type": "content_block_delta", "index": 1, "delta": {"type": "signature_delta", "signature": "S"}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+        json!({"type": "message_delta", "delta": {}, "usage": {"input_tokens": 5, "output_tokens": 7}}),
+        json!({"type": "message_stop"}),
+    ];
+    let (played, _) = told(ANTHROPIC, vec![named(&frames)]).await;
+    assert_eq!(played.history[1], "assistant: well | (hm anthropic:s)");
+    assert_eq!((played.end.usage.known.input, played.end.usage.known.output), (5, 7));
+}
+
+/// A server on this machine may want just any key, which may be a word.
+#[tokio::test]
+async fn a_short_key_is_no_secret() {
+    let body = json!({"error": {"message": "none of these models is here"}}).to_string();
+    let answer = format!("HTTP/1.1 404 Not Found\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let server = Raw::bytes(vec![answer]).await;
+    let model = Genai::named("openai:any").unwrap().key("none").base_url(&server.at).build().unwrap();
+    let played = play(model, |_| {}).await;
+    assert!(format!("{:?}", played.end.reason).contains("none of these models"));
 }

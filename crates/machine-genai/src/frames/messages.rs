@@ -30,7 +30,6 @@ impl Seen {
                 }
                 self.read_delta(index, frame.get("delta").unwrap_or(&Value::Null));
             }
-            ("content_block_stop", _) => self.end_block(),
             ("message_start", _) => self.add_usage(frame.pointer("/message/usage")),
             ("message_delta", _) => {
                 self.stop = words(frame.pointer("/delta/stop_reason")).or(self.stop.take());

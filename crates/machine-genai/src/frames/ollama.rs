@@ -8,9 +8,7 @@ impl Seen {
     pub(super) fn read_ollama(&mut self, frame: &Value) {
         let of = |name: &str| frame.get("message")?.get(name);
         self.think(words(of("thinking")).or_else(|| words(of("reasoning_content"))));
-        if frame.get("choices").is_none() {
-            self.say(words(of("content")));
-        }
+        self.say(words(of("content")));
         for call in of("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let of = |path| call.pointer(path);
             self.call_whole(call.get("id"), of("/function/name"), of("/function/arguments"));

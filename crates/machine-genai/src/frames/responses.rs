@@ -22,12 +22,12 @@ impl Seen {
             ("response.output_item.added", Some(index)) => self.read_head(index, item),
             ("response.output_item.done", Some(index)) => self.read_item(index, item),
             ("response.function_call_arguments.delta" | "response.custom_tool_call_input.delta", index) => {
-                match index.filter(|index| self.heads.contains_key(index)) {
+                match index {
                     Some(index) => self.call(index, None, None, more(frame.get("delta"))),
-                    None => self.lose("a piece of a call before its head"),
+                    None => self.lose("a piece of a call without its position"),
                 }
             }
-            ("response.function_call_arguments.done", Some(index)) if self.heads.contains_key(&index) => {
+            ("response.function_call_arguments.done", Some(index)) => {
                 self.call(index, None, None, whole(frame.get("arguments")));
             }
             ("response.completed" | "response.incomplete" | "response.failed", _) => {
@@ -87,7 +87,7 @@ impl Seen {
                     let told = heads.iter().find(|(_, head)| **head == id).map(|(index, _)| *index);
                     let told = Some(position).filter(|at| heads.get(at) == Some(&id)).or(told);
                     let behind = self.heads.keys().next_back().map_or(0, |last| last.saturating_add(1));
-                    self.read_item(told.unwrap_or(behind.max(position)), item);
+                    self.read_item(told.unwrap_or(behind), item);
                     heads.retain(|index, _| Some(*index) != told);
                 }
                 _ => self.read_item(position, item),

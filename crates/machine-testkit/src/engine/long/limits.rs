@@ -176,7 +176,8 @@ impl Limits {
                 }
             }
             Origin::StopHook { .. } => {
-                self.continues = true;
+                // What opens a turn does not go on with it: the turn before was paused, and somebody resumed.
+                self.continues = !self.attempts.is_empty();
                 self.hook_said(entry);
             }
             Origin::Gate { .. } => self.hook_said(entry),
@@ -285,5 +286,30 @@ fn abort_ends(engine: &Engine) -> Checked {
     match aborting(&later) {
         Some(still) if still == turn => Err(format!("P15: turn {turn} does not end when the grace is over")),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine_core::message::text_content;
+
+    use super::*;
+
+    #[test]
+    fn c_t16_a_turn_has_its_own_continuations() {
+        let mut config = Config::default();
+        config.turn.stop_hook = 1;
+        let mut limits = Limits { config: Arc::new(config), ..Limits::default() };
+        let turn = TurnId { branch: 1, turn: 1 };
+        let says = Entry::user(Origin::StopHook { hook: "h".into() }, Some(turn), text_content("more"));
+        let mut goes_on = |step: u32| {
+            limits.committed(&says)?;
+            let step = turn.step(step);
+            limits.step(step)?;
+            limits.attempt(step.attempt(1))
+        };
+        assert_eq!(goes_on(1), Ok(()), "it opens the turn");
+        assert_eq!(goes_on(2), Ok(()));
+        assert!(goes_on(3).is_err_and(|why| why.starts_with("T16: ")));
     }
 }
