@@ -145,13 +145,13 @@ fn c_a14_what_a_failure_holds_the_next_input_releases() {
     let failing = || Response::failure(Failure::Auth);
     for (release, right) in [
         (submit("y"), "go | x | 1 | y | 2"),
-        (machine_core::input::Command::Resume, "go | x | 1"),
+        (Command::Resume, "go | x | 1"),
         (notify("n"), "go | note n | x | 1"),
     ] {
         let mut world = go(with(|_| {}), model([failing(), text("1"), text("2")]));
         world.arrange(0, submit("x"));
         world.arrange(10, inject("never wakes"));
-        world.arrange(11, machine_core::input::Command::Withdraw("never wakes".into()));
+        world.arrange(11, Command::Withdraw("never wakes".into()));
         rest(&mut world);
         assert_eq!(told(&world), "go");
         world.send(release).unwrap();
