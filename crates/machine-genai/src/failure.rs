@@ -63,6 +63,11 @@ fn http(status: StatusCode, body: &str, headers: &HeaderMap) -> ModelError {
     let parsed = parsed.get(0).unwrap_or(&parsed);
     let error = parsed.get("error").unwrap_or(parsed);
     let said = message(error).unwrap_or_else(|| body.trim().to_owned());
+    let said = match &*said {
+        "" if status == StatusCode::NOT_FOUND => "nothing is there: the base URL may be wrong".to_owned(),
+        "" => "the answer says no more".to_owned(),
+        _ => said,
+    };
     let id = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     ModelError {
         status: Some(status.as_u16()),

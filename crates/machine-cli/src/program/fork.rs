@@ -11,6 +11,10 @@ use crate::program::record;
 
 /// Writes a fork.
 pub fn fork(args: &args::Fork) -> Result<ExitCode, Usage> {
+    if args.out.exists() {
+        let why = format!("{}: is there already; a fork needs a file of its own", args.out.display());
+        return Err(Usage::Open(why));
+    }
     let recorded = record::read(&args.file, args.until)?;
     let parent = reopen(&recorded.records).map_err(|error| record::refused(&args.file, &error))?.engine;
     let wrong = |why: String| Usage::Record { path: args.file.clone(), why };

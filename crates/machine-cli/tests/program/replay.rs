@@ -165,7 +165,12 @@ fn c_j08_a_fork_goes_on_and_its_parent_stays() {
     replay(&out, &["--verify"]).ended(0);
     assert_eq!(fs::read(&journal).expect("the journal"), before, "the parent is only read");
     // What is there is left alone, and what is not there cannot be forked.
-    assert!(program(&["fork", file, "--at", "0", fork]).ended(2).err.contains("fork.jsonl"));
+    assert!(
+        program(&["fork", file, "--at", "0", fork])
+            .ended(2)
+            .err
+            .contains("fork.jsonl: is there already; a fork needs a file of its own")
+    );
     let new = world.dir().join("../other.jsonl");
     let far = program(&["fork", file, "--at", "99", new.to_str().expect("UTF-8")]);
     assert!(far.ended(2).err.contains("0 to 5"), "{}", far.err);
