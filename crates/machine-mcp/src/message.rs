@@ -8,10 +8,15 @@ use serde_json::{Deserializer, Map, Value};
 use crate::outline::Outline;
 use crate::result::cut;
 
+/// The field that names the protocol.
+const NAME: &str = "jsonrpc";
+
 /// What stands in a text.
 #[derive(Default)]
 pub(crate) struct Read {
     pub(crate) messages: Vec<Message>,
+    /// Something of it names the protocol.
+    pub(crate) is_named: bool,
     /// Something of it is no message, and answers nobody.
     pub(crate) has_strays: bool,
     /// What its end begins.
@@ -22,6 +27,7 @@ pub(crate) struct Read {
 pub(crate) fn read(text: &[u8]) -> Read {
     let mut read = Read::default();
     if let Ok(message) = serde_json::from_slice(text) {
+        read.is_named = true;
         read.push(message);
         return read;
     }
@@ -61,10 +67,14 @@ pub(crate) fn broken(outline: &Outline, said: &str) -> Read {
 impl Read {
     fn take(&mut self, value: &Value, said: &str) {
         match value {
-            Value::Object(fields) => match Message::deserialize(mended(fields)) {
-                Ok(message) => self.push(message),
-                Err(_) => self.take_broken(&Outline::of(said.as_bytes()), said),
-            },
+            Value::Object(fields) if is_of_a_log(fields) => self.has_strays = true,
+            Value::Object(fields) => {
+                self.is_named |= fields.contains_key(NAME);
+                match Message::deserialize(mended(fields)) {
+                    Ok(message) => self.push(message),
+                    Err(_) => self.take_broken(&Outline::of(said.as_bytes()), said),
+                }
+            }
             Value::Array(batch) if !batch.is_empty() => {
                 batch.iter().for_each(|message| self.take(message, &message.to_string()));
             }
@@ -89,12 +99,18 @@ impl Read {
     }
 }
 
+/// It does not name the protocol, and has fields that no message has.
+fn is_of_a_log(fields: &Map<String, Value>) -> bool {
+    let is_known = |name: &String| ["id", "method", "params", "result", "error"].contains(&&**name);
+    !fields.contains_key(NAME) && !fields.keys().all(is_known)
+}
+
 /// With the version that it should name, and without fields that say nothing beside others.
 fn mended(fields: &Map<String, Value>) -> Value {
     let is_null = |name: &str| fields.get(name) == Some(&Value::Null);
     let is_there = |name: &str| fields.contains_key(name) && !is_null(name);
     let mut mended = fields.clone();
-    mended.insert("jsonrpc".into(), "2.0".into());
+    mended.insert(NAME.into(), "2.0".into());
     for (name, others) in [
         ("method", &["result", "error"][..]),
         ("error", &["result", "method"]),

@@ -43,7 +43,7 @@ pub(crate) fn refusal(error: &ErrorData) -> String {
 }
 
 /// Whether the texts say this value already: servers give structured content as text too, for clients that read only that,
-/// be it as JSON or, as for a file, the one string that is in it. Twice would cost the model twice.
+/// be it as JSON or, as for a file, the one string that is in it. Twice would cost the model twice. Of several fields the names count, too.
 fn is_told(value: &Value, content: &[ContentBlock]) -> bool {
     let mut texts = content.iter().filter_map(ContentBlock::as_text).map(|text| &*text.text);
     match value {
@@ -51,7 +51,7 @@ fn is_told(value: &Value, content: &[ContentBlock]) -> bool {
         value if texts.any(|text| serde_json::from_str::<Value>(text).is_ok_and(|told| told == *value)) => {
             true
         }
-        Value::Object(fields) if !fields.is_empty() => fields.values().all(|field| is_told(field, content)),
+        Value::Object(fields) if fields.len() == 1 => fields.values().all(|field| is_told(field, content)),
         _ => false,
     }
 }

@@ -68,7 +68,7 @@ where
         let read = line.read();
         match self.begun.take() {
             None => self.tell(read, &line),
-            Some(begun) if read.messages.is_empty() => self.go_on(begun, &line),
+            Some(begun) if !read.is_named => self.go_on(begun, &line),
             // It will never be whole.
             Some(begun) => {
                 self.tell(begun.give_up(), &begun);

@@ -93,6 +93,27 @@ async fn a_text_that_is_no_unicode_is_read_with_marks() {
     }
 }
 
+/// What stands on a line of its own within an answer is no message.
+#[tokio::test(start_paused = true)]
+async fn an_answer_within_an_answer_is_a_part_of_it() {
+    let inner = r#"{"id":ID,"result":{"content":[{"type":"text","text":"not this"}]}}"#;
+    let content = r#"[{"type":"text","text":"a.txt"}]"#;
+    let structured = format!("{{\"runs\":[\n{inner}\n]}}");
+    let written = format!(
+        r#"{{"jsonrpc":"2.0","id":ID,"result":{{"content":{content},"structuredContent":{structured}}}}}"#
+    );
+    let (outcome, text, in_vain) = answered(&written).await;
+    assert_eq!((outcome, in_vain), (Outcome::Ok, false));
+    assert!(text.starts_with("a.txt") && text.contains(r#"{"runs":["#), "{text}");
+    // Its fields say more than the text does, though their values are the same.
+    let structured = r#"{"missing":"a.txt","deleted":"a.txt"}"#;
+    let written = format!(
+        r#"{{"jsonrpc":"2.0","id":ID,"result":{{"content":{content},"structuredContent":{structured}}}}}"#
+    );
+    let (outcome, text, _) = answered(&written).await;
+    assert!(outcome == Outcome::Ok && text.contains(r#""deleted":"a.txt""#), "{text}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_error_beside_an_empty_result_is_an_error() {
     let written =
@@ -152,6 +173,8 @@ async fn a_line_that_names_no_request_is_told_where_no_answer_came() {
         ("Traceback (most recent call last):", "Traceback (most recent call last):"),
         (r#"{"level":"error","message":"no page"}"#, "no page"),
         (r#"{"level":"info","id":ID,"message":"a call"}"#, "a call"),
+        (r#"{"level":50,"id":ID,"error":"ECONNRESET","msg":"try again"}"#, "ECONNRESET"),
+        (r#"{"ts":1,"id":ID,"result":{},"msg":"query done"}"#, "query done"),
         ("[]", "[]"),
         ("{", "{"),
         (r#"{"jsonrpc":"2.0","id":ID,"#, r#"{"jsonrpc":"2.0","id":"#),
