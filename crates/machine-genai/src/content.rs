@@ -9,6 +9,7 @@ use machine_core::response::{Failure, ModelError};
 use serde_json::json;
 
 use crate::tool_name;
+use crate::wire::Wire;
 
 /// Marks the signature of a block that Anthropic keeps to itself.
 const REDACTED: &str = "redacted:";
@@ -31,7 +32,7 @@ pub fn said(content: &[Part], kind: AdapterKind) -> Result<MessageContent, Model
 /// there the provider takes several messages for one.
 pub fn in_order(content: &[Part], kind: AdapterKind) -> impl Iterator<Item = &[Part]> {
     let is_thinking = |part: &Part| matches!(part.body, Body::Thinking { .. });
-    let is_parted = matches!(kind, AdapterKind::Anthropic | AdapterKind::MiniMax | AdapterKind::OpenAIResp);
+    let is_parted = matches!(Wire::of(kind), Wire::Messages | Wire::Responses);
     content.chunk_by(move |before, next| !is_parted || is_thinking(before) || !is_thinking(next))
 }
 
@@ -104,11 +105,11 @@ fn think(parts: &mut MessageContent, text: &str, signature: Option<&Text>, kind:
         parts.push(ContentPart::ThoughtSignature(own.to_owned()));
     }
     // Anthropic takes a proof with its text, be it empty, and neither without the other.
-    let wanted = match kind {
-        AdapterKind::Anthropic | AdapterKind::MiniMax => own.is_some(),
+    let wanted = match (Wire::of(kind), kind) {
+        (Wire::Messages, _) => own.is_some(),
         // Groq refuses it.
-        AdapterKind::OpenAI | AdapterKind::OpenAIResp | AdapterKind::Groq => false,
-        _ => !text.is_empty(),
+        (Wire::Responses, _) | (_, AdapterKind::OpenAI | AdapterKind::Groq) => false,
+        (Wire::Chat | Wire::Gemini | Wire::Ollama, _) => !text.is_empty(),
     };
     if wanted {
         parts.push(ContentPart::ReasoningContent(text.to_owned()));
@@ -125,15 +126,13 @@ fn note(kind: &str, at: &str) -> String {
 fn binary(media: &str, at: &str, kind: AdapterKind) -> Result<ContentPart, ModelError> {
     let image = media.starts_with("image/");
     let inline = at.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
-    let can = match (kind, inline.is_some()) {
-        (AdapterKind::Anthropic | AdapterKind::MiniMax, true) => !media.starts_with("audio/"),
-        (AdapterKind::Anthropic | AdapterKind::MiniMax, false) => !image && !media.starts_with("audio/"),
-        (AdapterKind::Ollama | AdapterKind::OllamaCloud, inline) => image && inline,
-        (AdapterKind::OpenAIResp, true) => true,
-        (AdapterKind::OpenAIResp, false) => !media.starts_with("audio/"),
-        (AdapterKind::Gemini | AdapterKind::Vertex, _) => true,
-        (_, true) => true,
-        (_, false) => image || media.starts_with("video/"),
+    let audio = media.starts_with("audio/");
+    let can = match (Wire::of(kind), inline.is_some()) {
+        (Wire::Messages, inline) => !audio && (inline || !image),
+        (Wire::Ollama, inline) => image && inline,
+        (Wire::Responses, inline) => inline || !audio,
+        (Wire::Gemini, _) => true,
+        (Wire::Chat, inline) => inline || image || media.starts_with("video/"),
     };
     let is_url = at.starts_with("http://") || at.starts_with("https://") || at.starts_with("gs://");
     match inline {

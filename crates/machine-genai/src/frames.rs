@@ -10,17 +10,23 @@ mod ollama;
 mod responses;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use genai::adapter::AdapterKind;
 use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
 use machine_core::response::Failure;
 use machine_core::usage::Usage;
 use serde_json::Value;
 
+use crate::wire::Wire;
+
 /// The frames of one stream.
-#[derive(Debug, Default)]
-pub struct Frames(Mutex<Seen>);
+#[derive(Debug)]
+pub struct Frames {
+    seen: Mutex<Seen>,
+    reading: Mutex<Reading>,
+}
 
 /// A part of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +35,8 @@ pub enum Said {
     Text(String),
     /// Thinking.
     Thinking(String),
-    /// A proof of thinking, or of the call that comes next.
-    Proof(String),
+    /// A signature of thinking, or of the part that comes next.
+    Signature(String),
     /// Media that the model made: type, and data in base64.
     Media(String, String),
     /// A piece of a call.
@@ -74,10 +80,10 @@ pub struct Seen {
     pub has_end: bool,
     /// Why the provider withheld the response, or cut it, where its word for the end does not say so.
     pub withheld: Option<String>,
-    /// An error that the provider sent.
+    /// An error that the provider sent: the first one.
     pub error: Option<Value>,
-    /// What cannot be taken, so that something would be lost. It is damage, which another attempt may not have, or a habit of
-    /// the provider.
+    /// What cannot be taken, so that something would be lost: the first of it. It is damage, which another attempt may not have, or a
+    /// habit of the provider.
     pub lost: Option<(Failure, Cow<'static, str>)>,
     /// Whether there was any frame with something in it. The library makes an empty one of a body that is no stream.
     pub has_begun: bool,
@@ -85,26 +91,41 @@ pub struct Seen {
     pub elapsed_ms: u64,
     /// How many calls came whole.
     whole: u32,
-    /// What the wire of messages has at hand.
-    block: messages::Block,
-    /// The calls of the wire of responses whose head came: the id of each.
-    heads: BTreeMap<u32, Option<String>>,
-    /// What the wire of responses says once more later: text, and whether it came in pieces, and proofs.
-    has_text: bool,
-    in_pieces: bool,
-    has_proofs: bool,
+}
+
+/// How the frames are read, with what one says of another.
+#[derive(Debug)]
+enum Reading {
+    Chat,
+    Responses(responses::Reading),
+    Messages(messages::Reading),
+    Gemini,
+    Ollama,
 }
 
 impl Frames {
+    /// Of a stream of this provider.
+    pub fn new(kind: AdapterKind) -> Self {
+        let reading = match Wire::of(kind) {
+            Wire::Chat => Reading::Chat,
+            Wire::Responses => Reading::Responses(responses::Reading::default()),
+            Wire::Messages => Reading::Messages(messages::Reading::default()),
+            Wire::Gemini => Reading::Gemini,
+            Wire::Ollama => Reading::Ollama,
+        };
+        Self { seen: Mutex::default(), reading: Mutex::new(reading) }
+    }
+
     /// What the frames said so far.
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
         // A lock is poisoned by a panic between two plain writes: what stands there is whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ChatFrameSink for Frames {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let mut seen = self.seen();
         seen.elapsed_ms = frame.elapsed_us / 1_000;
         match frame.data.trim() {
@@ -113,37 +134,42 @@ impl ChatFrameSink for Frames {
             data => match serde_json::from_str(data) {
                 Ok(frame) => {
                     seen.has_begun = true;
-                    seen.read(&frame);
+                    reading.read(&mut seen, &frame);
                 }
-                Err(_) => seen.lost = Some((Failure::StreamCut, "a frame that is no JSON".into())),
+                Err(_) => seen.lose(Failure::StreamCut, "a frame that is no JSON"),
             },
         }
     }
 }
 
-impl Seen {
-    fn read(&mut self, frame: &Value) {
-        let text = |path: &str| words(frame.pointer(path));
-        let id = ["/message/id", "/response/id", "/responseId"].iter().find_map(|path| text(path));
-        let id = id.or_else(|| text("/id").filter(|_| frame.get("choices").is_some()));
-        self.message_id = id.or(self.message_id.take());
-        let error =
-            ["/error", "/response/error", "/choices/0/error"].iter().find_map(|path| frame.pointer(path));
-        let is_error = ["/type", "/object"].iter().any(|path| text(path).is_some_and(|kind| kind == "error"));
-        let error = error.filter(|error| !error.is_null()).or(Some(frame).filter(|_| is_error));
-        self.error = self.error.take().or_else(|| error.cloned());
-        let withheld =
-            text("/response/incomplete_details/reason").or_else(|| text("/promptFeedback/blockReason"));
-        self.withheld = withheld.or(self.withheld.take());
-        match text("/type") {
-            Some(kind) if kind.starts_with("response.") => self.read_responses(&kind, frame),
-            Some(kind) => self.read_messages(&kind, frame),
-            None => {
-                self.read_chat(frame);
-                self.read_ollama(frame);
-                self.read_candidate(frame);
-            }
+impl Reading {
+    fn read(&mut self, seen: &mut Seen, frame: &Value) {
+        seen.note_error(frame);
+        match self {
+            Self::Chat => chat::read(seen, frame),
+            Self::Responses(reading) => reading.read(seen, frame),
+            Self::Messages(reading) => reading.read(seen, frame),
+            Self::Gemini => gemini::read(seen, frame),
+            Self::Ollama => ollama::read(seen, frame),
         }
+    }
+}
+
+impl Seen {
+    /// All wires say an error alike, and some in the whole frame.
+    fn note_error(&mut self, frame: &Value) {
+        let is_error =
+            ["type", "object"].iter().any(|name| frame.get(name).is_some_and(|kind| kind == "error"));
+        let error = frame.get("error").filter(|error| !error.is_null());
+        self.fail(error.or(Some(frame).filter(|_| is_error)));
+    }
+
+    fn fail(&mut self, error: Option<&Value>) {
+        self.error = self.error.take().or_else(|| error.filter(|error| !error.is_null()).cloned());
+    }
+
+    fn name(&mut self, id: Option<&Value>) {
+        self.message_id = words(id).or(self.message_id.take());
     }
 
     fn say(&mut self, text: Option<String>) {
@@ -154,8 +180,8 @@ impl Seen {
         self.said.extend(text.map(Said::Thinking));
     }
 
-    fn prove(&mut self, proof: Option<String>) {
-        self.said.extend(proof.map(Said::Proof));
+    fn sign(&mut self, signature: Option<String>) {
+        self.said.extend(signature.map(Said::Signature));
     }
 
     fn call(&mut self, index: u32, id: Option<String>, tool: Option<String>, args: Args) {
@@ -169,9 +195,13 @@ impl Seen {
         self.call(index, words(id), words(tool), whole(args));
     }
 
+    fn lose(&mut self, kind: Failure, what: impl Into<Cow<'static, str>>) {
+        self.lost.get_or_insert_with(|| (kind, what.into()));
+    }
+
     /// Something that no other attempt would have either.
-    fn lose(&mut self, what: impl Into<Cow<'static, str>>) {
-        self.lost = Some((Failure::Unknown, what.into()));
+    fn lose_always(&mut self, what: impl Into<Cow<'static, str>>) {
+        self.lose(Failure::Unknown, what);
     }
 }
 

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `builder`, `address` | from a provider's name to a client |
 //! | `model` | one attempt |
+//! | `wire` | what a provider speaks |
 //! | `name`, `tool_name` | models and tools are the ones that were named |
 //! | `request`, `content`, `settings` | from an attempt to a request of the library |
 //! | `frames` | what the provider sent, read frame by frame |
@@ -35,6 +36,7 @@ mod retry_after;
 mod settings;
 mod stream;
 mod tool_name;
+mod wire;
 
 pub use builder::{BuildError, Builder};
 pub use model::Genai;

@@ -49,7 +49,7 @@ impl Genai {
     }
 
     async fn attempt(&self, request: Request, out: ModelOut) -> Result<Finished, ModelError> {
-        let frames = Arc::new(Frames::default());
+        let frames = Arc::new(Frames::new(self.kind));
         let name = self.name_in(&request);
         if let Some(why) = name::refusal(self.kind, name) {
             let why = format!("`{name}` cannot be asked for: {why}");

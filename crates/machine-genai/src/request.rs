@@ -7,6 +7,7 @@ use machine_core::message::Message;
 use machine_core::response::{Failure, ModelError};
 use serde_json::Value;
 
+use crate::wire::Wire;
 use crate::{content, tool_name};
 
 /// The whole conversation, and the tools.
@@ -16,7 +17,8 @@ pub fn chat(request: &Request, kind: AdapterKind) -> Result<ChatRequest, ModelEr
     for entry in request.history.iter() {
         if let Message::Tool(tool) = &entry.message {
             results.push(content::result(tool, kind));
-            if takes_one_result(kind) {
+            if Wire::of(kind) == Wire::Ollama {
+                // Of several results in one message the library sends the last one alone.
                 answer(&mut messages, &mut results);
             }
             continue;
@@ -48,11 +50,6 @@ pub fn chat(request: &Request, kind: AdapterKind) -> Result<ChatRequest, ModelEr
         chat.tools = Some(request.tools.iter().map(|spec| tool(spec, kind)).collect::<Result<_, _>>()?);
     }
     Ok(chat)
-}
-
-/// Of several results in one message the library sends the last one alone.
-fn takes_one_result(kind: AdapterKind) -> bool {
-    matches!(kind, AdapterKind::Ollama | AdapterKind::OllamaCloud)
 }
 
 /// Elsewhere the results of one response stand in one message, which is what Anthropic and Gemini ask for.

@@ -76,7 +76,8 @@ impl<'r> Reader<'r> {
         let (id, usage) = {
             let seen = self.frames.seen();
             broken(&seen)?;
-            self.first_token_ms = self.first_token_ms.or(Some(seen.elapsed_ms));
+            let said = Some(seen.elapsed_ms).filter(|_| !seen.said.is_empty());
+            self.first_token_ms = self.first_token_ms.or(said);
             (seen.message_id.clone(), seen.usage)
         };
         if !self.has_begun {
@@ -97,8 +98,8 @@ impl<'r> Reader<'r> {
                 None => return Ok(()),
                 Some(Said::Text(text)) => self.out.text(text).await,
                 Some(Said::Thinking(text)) => self.out.thinking(text).await,
-                Some(Said::Proof(proof)) => {
-                    let signature = Some(signed(self.kind, &proof));
+                Some(Said::Signature(own)) => {
+                    let signature = Some(signed(self.kind, &own));
                     self.out.event(ModelEvent::Thinking { text: "".into(), signature }).await;
                 }
                 Some(Said::Media(kind, data)) => {
@@ -121,8 +122,7 @@ impl<'r> Reader<'r> {
             (Some(stop), withheld) if seen.has_end => {
                 finish::of(&StopReason::from(stop.clone()), withheld.as_deref())
             }
-            // Gemini says so alone, and nothing else.
-            (None, Some(raw)) => (Finish::Filtered, raw.clone()),
+            (None, Some(raw)) if seen.has_end => (Finish::Filtered, raw.clone()),
             _ => {
                 let why = match seen.has_begun {
                     true => "the stream broke off before its end",

@@ -4,14 +4,14 @@
 //! sent with an underscore behind it, and so is one that differs from it by underscores alone, so that no two meet.
 use genai::adapter::AdapterKind;
 
+use crate::wire::Wire;
+
 /// The names that the library takes in this shape.
 fn taken(kind: AdapterKind) -> &'static [&'static str] {
-    match kind {
-        AdapterKind::Anthropic | AdapterKind::MiniMax | AdapterKind::OpenAIResp => &["web_search"],
-        AdapterKind::Gemini | AdapterKind::Vertex => {
-            &["googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext"]
-        }
-        _ => &[],
+    match Wire::of(kind) {
+        Wire::Messages | Wire::Responses => &["web_search"],
+        Wire::Gemini => &["googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext"],
+        Wire::Chat | Wire::Ollama => &[],
     }
 }
 

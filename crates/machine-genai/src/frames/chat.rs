@@ -4,18 +4,20 @@ use serde_json::Value;
 
 use super::{Args, Seen, more, number, whole, words};
 
-impl Seen {
-    pub(super) fn read_chat(&mut self, frame: &Value) {
-        if let Some(choice) = frame.pointer("/choices/0") {
-            self.read_choice(choice);
-        }
-        let usage = ["/usage", "/x_groq/usage"].iter().find_map(|path| tokens(frame.pointer(path)?));
-        self.usage = usage.or(self.usage);
+pub(super) fn read(seen: &mut Seen, frame: &Value) {
+    seen.name(frame.get("id"));
+    if let Some(choice) = frame.pointer("/choices/0") {
+        seen.fail(choice.get("error"));
+        seen.read_choice(choice);
     }
+    let usage = ["/usage", "/x_groq/usage"].iter().find_map(|path| tokens(frame.pointer(path)?));
+    seen.usage = usage.or(seen.usage);
+}
 
+impl Seen {
     fn read_choice(&mut self, choice: &Value) {
         if number(choice.get("index")).is_some_and(|index| index > 0) {
-            self.lose("a second answer: ask for one");
+            self.lose_always("a second answer: ask for one");
         }
         let delta = |name: &str| choice.get("delta")?.get(name).filter(|value| !value.is_null());
         if delta("refusal").is_some_and(|text| text != "") {
@@ -25,14 +27,14 @@ impl Seen {
             [("function_call", "a call in the old shape, `function_call`"), ("images", "images")]
         {
             if delta(name).is_some() {
-                self.lose(what);
+                self.lose_always(what);
             }
         }
         self.think(["reasoning_content", "reasoning"].iter().find_map(|name| words(delta(name))));
         match delta("content") {
             None | Some(Value::String(_)) => self.say(words(delta("content"))),
             Some(Value::Array(parts)) => parts.iter().for_each(|part| self.read_part(part)),
-            Some(_) => self.lose("content that is neither text nor a list"),
+            Some(_) => self.lose_always("content that is neither text nor a list"),
         }
         for entry in delta("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let of = |path| words(entry.pointer(path));
@@ -41,7 +43,7 @@ impl Seen {
                     let args = args(entry.pointer("/function/arguments"));
                     self.call(index, of("/id"), of("/function/name"), args);
                 }
-                None => self.lose("a piece of a call without its position"),
+                None => self.lose_always("a piece of a call without its position"),
             }
         }
         self.stop = words(choice.get("finish_reason")).or(self.stop.take());
@@ -57,7 +59,7 @@ impl Seen {
                 }
                 text => self.think(words(text)),
             },
-            other => self.lose(format!("a part of the type `{}`", other.unwrap_or_default())),
+            other => self.lose_always(format!("a part of the type `{}`", other.unwrap_or_default())),
         }
     }
 }

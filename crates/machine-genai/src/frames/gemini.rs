@@ -4,26 +4,31 @@ use serde_json::Value;
 
 use super::{Said, Seen, words};
 
-impl Seen {
-    pub(super) fn read_candidate(&mut self, frame: &Value) {
-        let parts = frame.pointer("/candidates/0/content/parts").and_then(Value::as_array);
-        parts.into_iter().flatten().for_each(|part| self.read_gemini_part(part));
-        if let Some(stop) = words(frame.pointer("/candidates/0/finishReason")) {
-            (self.stop, self.has_end) = (Some(stop), true);
-        }
-        let count = |name: &str| frame.get("usageMetadata")?.get(name)?.as_u64();
-        if let Some(input) = count("promptTokenCount") {
-            let output = count("candidatesTokenCount")
-                .unwrap_or(0)
-                .saturating_add(count("thoughtsTokenCount").unwrap_or(0));
-            let cached = count("cachedContentTokenCount").unwrap_or(0);
-            self.usage = Some(Usage { input, output, cached });
-        }
+pub(super) fn read(seen: &mut Seen, frame: &Value) {
+    seen.name(frame.get("responseId"));
+    let parts = frame.pointer("/candidates/0/content/parts").and_then(Value::as_array);
+    parts.into_iter().flatten().for_each(|part| seen.read_gemini_part(part));
+    if let Some(blocked) = words(frame.pointer("/promptFeedback/blockReason")) {
+        // Nothing else comes then.
+        (seen.withheld, seen.has_end) = (Some(blocked), true);
     }
+    if let Some(stop) = words(frame.pointer("/candidates/0/finishReason")) {
+        (seen.stop, seen.has_end) = (Some(stop), true);
+    }
+    let count = |name: &str| frame.get("usageMetadata")?.get(name)?.as_u64();
+    if let Some(input) = count("promptTokenCount") {
+        let output = count("candidatesTokenCount")
+            .unwrap_or(0)
+            .saturating_add(count("thoughtsTokenCount").unwrap_or(0));
+        let cached = count("cachedContentTokenCount").unwrap_or(0);
+        seen.usage = Some(Usage { input, output, cached });
+    }
+}
 
-    /// A proof goes back with the part that comes next.
+impl Seen {
+    /// A signature goes back with the part that comes next.
     fn read_gemini_part(&mut self, part: &Value) {
-        self.prove(words(part.get("thoughtSignature")));
+        self.sign(words(part.get("thoughtSignature")));
         if let Some(call) = part.get("functionCall") {
             self.call_whole(call.get("id"), call.get("name"), call.get("args"));
         }
@@ -34,10 +39,10 @@ impl Seen {
         }
         let of = |name: &str| words(part.get("inlineData")?.get(name));
         self.said.extend(of("mimeType").zip(of("data")).map(|(kind, data)| Said::Media(kind, data)));
-        for name in ["executableCode", "codeExecutionResult", "fileData"] {
-            if part.get(name).is_some() {
-                self.lose(format!("a part of the type `{name}`"));
-            }
+        let mut names = part.as_object().into_iter().flat_map(|part| part.keys());
+        let is_known = ["text", "functionCall", "inlineData"].iter().any(|name| part.get(name).is_some());
+        if let Some(name) = names.find(|name| !is_known && !name.starts_with("thought")) {
+            self.lose_always(format!("a part of the type `{name}`"));
         }
     }
 }

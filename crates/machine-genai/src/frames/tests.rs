@@ -2,6 +2,14 @@ use serde_json::json;
 
 use super::*;
 
+fn usage_of(kind: AdapterKind, all: &[&Value]) -> Option<Usage> {
+    let frames = Frames::new(kind);
+    for frame in all {
+        frames.reading.lock().unwrap_or_else(PoisonError::into_inner).read(&mut frames.seen(), frame);
+    }
+    frames.seen().usage
+}
+
 #[test]
 fn counts_of_tokens_have_an_end() {
     let most = u64::MAX;
@@ -9,27 +17,28 @@ fn counts_of_tokens_have_an_end() {
     let gemini = json!({"usageMetadata": {"promptTokenCount": most, "candidatesTokenCount": most, "thoughtsTokenCount": most, "cachedContentTokenCount": most}});
     let usage = json!({"input_tokens": most, "cache_read_input_tokens": most, "cache_creation_input_tokens": most, "output_tokens": most});
     let chat = json!({"prompt_tokens": most, "completion_tokens": most, "total_tokens": most, "completion_tokens_details": {"reasoning_tokens": most}, "prompt_tokens_details": {"cached_tokens": most}});
-    for frame in
-        [gemini, json!({"type": "message_start", "message": {"usage": usage}}), json!({"usage": chat})]
-    {
-        let mut seen = Seen::default();
-        seen.read(&frame);
-        assert_eq!(seen.usage, wanted, "{frame}");
+    let messages = json!({"type": "message_start", "message": {"usage": usage}});
+    for (kind, frame) in [
+        (AdapterKind::Gemini, gemini),
+        (AdapterKind::Anthropic, messages),
+        (AdapterKind::OpenAI, json!({"usage": chat})),
+    ] {
+        assert_eq!(usage_of(kind, &[&frame]), wanted, "{frame}");
     }
 }
 
 /// A later frame may leave out what does not change.
 #[test]
 fn tokens_that_were_told_once_stay() {
-    let mut seen = Seen::default();
     let first = json!({"input_tokens": 5, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 11, "output_tokens": 1});
-    seen.read(&json!({"type": "message_start", "message": {"usage": first}}));
-    seen.read(&json!({"type": "message_delta", "usage": {"input_tokens": 5, "output_tokens": 9}}));
-    assert_eq!(seen.usage, Some(Usage { input: 23, output: 9, cached: 7 }));
-    let mut seen = Seen::default();
-    seen.read(&json!({"choices": [{"delta": {}}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}));
-    seen.read(&json!({"choices": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0}}));
-    assert_eq!(seen.usage, Some(Usage { input: 5, output: 2, cached: 0 }));
+    let first = json!({"type": "message_start", "message": {"usage": first}});
+    let more = json!({"type": "message_delta", "usage": {"input_tokens": 5, "output_tokens": 9}});
+    let usage = usage_of(AdapterKind::Anthropic, &[&first, &more]);
+    assert_eq!(usage, Some(Usage { input: 23, output: 9, cached: 7 }));
+    let first = json!({"choices": [{"delta": {}}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}});
+    let more = json!({"choices": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0}});
+    let usage = usage_of(AdapterKind::OpenAI, &[&first, &more]);
+    assert_eq!(usage, Some(Usage { input: 5, output: 2, cached: 0 }));
 }
 
 #[test]
@@ -43,16 +52,22 @@ fn c_u02_what_each_wire_says_of_tokens() {
     let responses = json!({"type": "response.completed", "response": {"usage": usage}});
     let ollama =
         json!({"done": true, "prompt_eval_count": 5, "eval_count": 7, "prompt_eval_cached_count": 3});
-    for frame in [deepseek, openai, xai, groq, responses, ollama] {
-        let mut seen = Seen::default();
-        seen.read(&frame);
-        assert_eq!(seen.usage, Some(Usage { input: 5, output: 7, cached: 3 }), "{frame}");
+    for (kind, frame) in [
+        (AdapterKind::DeepSeek, deepseek),
+        (AdapterKind::OpenAI, openai),
+        (AdapterKind::Xai, xai),
+        (AdapterKind::Groq, groq),
+        (AdapterKind::OpenAIResp, responses),
+        (AdapterKind::Ollama, ollama),
+    ] {
+        let usage = usage_of(kind, &[&frame]);
+        assert_eq!(usage, Some(Usage { input: 5, output: 7, cached: 3 }), "{frame}");
     }
-    for frame in
-        [json!({"usage": null}), json!({"done": true}), json!({"type": "response.completed", "response": {}})]
-    {
-        let mut seen = Seen::default();
-        seen.read(&frame);
-        assert_eq!(seen.usage, None, "unknown is not zero: {frame}");
+    for (kind, frame) in [
+        (AdapterKind::OpenAI, json!({"usage": null})),
+        (AdapterKind::Ollama, json!({"done": true})),
+        (AdapterKind::OpenAIResp, json!({"type": "response.completed", "response": {}})),
+    ] {
+        assert_eq!(usage_of(kind, &[&frame]), None, "unknown is not zero: {frame}");
     }
 }
