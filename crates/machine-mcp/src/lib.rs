@@ -42,7 +42,7 @@
 //! | `handler` | what a server sends on its own: progress, changes |
 //! | `http` | a server behind an address, of which nothing secret is said |
 //! | `wire` | messages over two streams |
-//! | `text`, `message`, `outline` | a line that was read; what is read in it; what is seen of one that cannot be read |
+//! | `line`, `message`, `outline` | a line that was read; what is read in it; what is seen of one that cannot be read |
 //! | `noted` | what a server wrote where only messages belong |
 //! | `child` | a process of ours: its standard error, its end |
 //! | `tool`, `names` | one tool of a server; names that every provider takes |
@@ -57,6 +57,7 @@ mod error;
 mod handler;
 #[cfg(feature = "http")]
 mod http;
+mod line;
 mod list;
 mod message;
 mod names;
@@ -67,7 +68,6 @@ mod result;
 mod server;
 mod session;
 mod status;
-mod text;
 mod tool;
 mod wire;
 

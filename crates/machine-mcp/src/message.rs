@@ -1,22 +1,22 @@
 //! What is written where a message belongs and is none as it stands: read where its meaning is beyond doubt.
 use std::borrow::Cow;
 
-use rmcp::model::{CustomResult, ServerJsonRpcMessage as Message, ServerResult};
+use rmcp::model::{RequestId, ServerJsonRpcMessage as Message};
 use serde::Deserialize;
 use serde_json::{Deserializer, Map, Value};
 
 use crate::outline::Outline;
-use crate::result::cut;
+use crate::result;
 
-/// The field that names the protocol.
-const NAME: &str = "jsonrpc";
+/// The field that names the protocol and its version.
+const JSONRPC: &str = "jsonrpc";
 
 /// What stands in a text.
 #[derive(Default)]
-pub(crate) struct Read {
+pub(crate) struct Parsed {
     pub(crate) messages: Vec<Message>,
     /// Something of it names the protocol.
-    pub(crate) is_named: bool,
+    pub(crate) has_version: bool,
     /// Something of it is no message, and answers nobody.
     pub(crate) has_strays: bool,
     /// What its end begins.
@@ -24,61 +24,69 @@ pub(crate) struct Read {
 }
 
 /// All that can be read in a text. Nearly always it is one message as the protocol wants it.
-pub(crate) fn read(text: &[u8]) -> Read {
-    let mut read = Read::default();
+pub(crate) fn read(text: &[u8]) -> Parsed {
+    let mut read = Parsed::default();
     if let Ok(message) = serde_json::from_slice(text) {
-        read.is_named = true;
+        read.has_version = true;
         read.push(message);
         return read;
     }
     let text = String::from_utf8_lossy(text);
     let text = with_whole_letters(text.trim_start_matches('\u{feff}').trim());
-    let mut values = Deserializer::from_str(&text).into_iter::<Value>();
-    let mut rest = 0;
+    let mut rest = text.as_ref();
     // Words may have a message in them that somebody only tells of.
-    while text[rest..].trim_start().starts_with(['{', '[']) {
-        let value = values.next();
-        let said = rest;
-        rest = values.byte_offset();
-        match value {
-            Some(Ok(value)) => read.take(&value, &text[said..rest]),
+    while rest.trim_start().starts_with(['{', '[']) {
+        let mut values = Deserializer::from_str(rest).into_iter::<Value>();
+        let length = match values.next() {
+            Some(Ok(value)) => {
+                let length = values.byte_offset();
+                read.take(&value, &rest[..length]);
+                length
+            }
             Some(Err(error)) if error.is_eof() => {
-                read.begun = Some(text[said..].to_owned());
+                read.begun = Some(rest.to_owned());
                 return read;
             }
             Some(Err(_)) => {
-                read.take_broken(&Outline::of(text[said..].as_bytes()), &text[said..]);
-                return read;
+                let outline = Outline::of(rest.as_bytes());
+                let length = outline.length().filter(|length| rest.is_char_boundary(*length));
+                read.take_outline(&outline, &rest[..length.unwrap_or(rest.len())]);
+                length.unwrap_or(rest.len())
             }
             None => return read,
-        }
+        };
+        rest = &rest[length..];
     }
-    read.has_strays |= !text[rest..].trim().is_empty();
+    read.has_strays |= !rest.trim().is_empty();
     read
 }
 
 /// What can be said of a text that cannot be read: whether it answers somebody.
-pub(crate) fn broken(outline: &Outline, said: &str) -> Read {
-    let mut read = Read::default();
-    read.take_broken(outline, said);
+pub(crate) fn broken(outline: &Outline, said: &str) -> Parsed {
+    let mut read = Parsed::default();
+    read.take_outline(outline, said);
     read
 }
 
-impl Read {
+impl Parsed {
     fn take(&mut self, value: &Value, said: &str) {
         match value {
-            Value::Object(fields) if is_of_a_log(fields) => self.has_strays = true,
-            Value::Object(fields) => {
-                self.is_named |= fields.contains_key(NAME);
-                match Message::deserialize(mended(fields)) {
-                    Ok(message) => self.push(message),
-                    Err(_) => self.take_broken(&Outline::of(said.as_bytes()), said),
-                }
-            }
             Value::Array(batch) if !batch.is_empty() => {
-                batch.iter().for_each(|message| self.take(message, &message.to_string()));
+                batch.iter().for_each(|message| self.take_one(message, || message.to_string()));
             }
-            _ => self.has_strays = true,
+            value => self.take_one(value, || said.to_owned()),
+        }
+    }
+
+    fn take_one(&mut self, value: &Value, said: impl FnOnce() -> String) {
+        let Some(fields) = value.as_object().filter(|fields| !is_of_a_log(fields)) else {
+            self.has_strays = true;
+            return;
+        };
+        self.has_version |= fields.contains_key(JSONRPC);
+        match Message::deserialize(mended(fields)) {
+            Ok(message) => self.push(message),
+            Err(_) => self.take_broken(answered(fields), &said()),
         }
     }
 
@@ -88,21 +96,32 @@ impl Read {
         self.messages.push(message);
     }
 
-    /// In place of an answer that cannot be read stands a result that is none.
-    fn take_broken(&mut self, outline: &Outline, said: &str) {
-        let Some(id) = outline.answers() else {
-            self.has_strays = true;
-            return;
-        };
-        let result = ServerResult::CustomResult(CustomResult::new(cut(said).into()));
-        self.push(Message::response(result, id));
+    fn take_outline(&mut self, outline: &Outline, said: &str) {
+        self.has_version |= outline.has_version();
+        self.take_broken(outline.answers(), said);
     }
+
+    /// In place of an answer that cannot be read stands a result that is none.
+    fn take_broken(&mut self, id: Option<RequestId>, said: &str) {
+        match id {
+            Some(id) => self.push(Message::response(result::unreadable(said), id)),
+            None => self.has_strays = true,
+        }
+    }
+}
+
+/// The request that a message answers. A question of the server names none: its ids are its own.
+fn answered(fields: &Map<String, Value>) -> Option<RequestId> {
+    let is_there = |name: &str| fields.contains_key(name);
+    let is_question = fields.get("method").is_some_and(|method| !method.is_null());
+    let is_answer = is_there(JSONRPC) || is_there("result") || is_there("error");
+    RequestId::deserialize(fields.get("id")?).ok().filter(|_| is_answer && !is_question)
 }
 
 /// It does not name the protocol, and has fields that no message has.
 fn is_of_a_log(fields: &Map<String, Value>) -> bool {
     let is_known = |name: &String| ["id", "method", "params", "result", "error"].contains(&&**name);
-    !fields.contains_key(NAME) && !fields.keys().all(is_known)
+    !fields.contains_key(JSONRPC) && !fields.keys().all(is_known)
 }
 
 /// With the version that it should name, and without fields that say nothing beside others.
@@ -110,7 +129,7 @@ fn mended(fields: &Map<String, Value>) -> Value {
     let is_null = |name: &str| fields.get(name) == Some(&Value::Null);
     let is_there = |name: &str| fields.contains_key(name) && !is_null(name);
     let mut mended = fields.clone();
-    mended.insert(NAME.into(), "2.0".into());
+    mended.insert(JSONRPC.into(), "2.0".into());
     for (name, others) in [
         ("method", &["result", "error"][..]),
         ("error", &["result", "method"]),

@@ -16,6 +16,9 @@ pub(crate) struct Outline {
     has_method: bool,
     /// A line of a log may have an id too.
     is_message: bool,
+    has_version: bool,
+    /// How many bytes were read until all that was opened was closed. What comes after it is none of it.
+    length: usize,
     is_closed: bool,
 }
 
@@ -30,13 +33,27 @@ impl Outline {
     /// The next piece.
     pub(crate) fn read(&mut self, text: &[u8]) {
         for byte in text {
+            if self.is_closed {
+                return;
+            }
+            self.length += 1;
             self.step(*byte);
         }
     }
 
     /// Whether all that was opened is closed.
     pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed && self.depth == 0
+        self.is_closed
+    }
+
+    /// Its length in bytes, if it is closed.
+    pub(crate) fn length(&self) -> Option<usize> {
+        self.is_closed.then_some(self.length)
+    }
+
+    /// Whether it names the protocol.
+    pub(crate) fn has_version(&self) -> bool {
+        self.has_version
     }
 
     /// The request that it answers. A question of the server names none: its ids are its own.
@@ -82,8 +99,9 @@ impl Outline {
             self.id = self.id.take().or_else(|| serde_json::from_slice(id).ok());
         }
         self.has_method |= value(br#""method""#).is_some_and(|method| method != b"null");
+        self.has_version |= value(br#""jsonrpc""#).is_some();
         self.is_message |=
-            [&br#""jsonrpc""#[..], br#""result""#, br#""error""#].iter().any(|name| value(name).is_some());
+            self.has_version || [&br#""result""#[..], br#""error""#].iter().any(|name| value(name).is_some());
         self.field.clear();
     }
 }

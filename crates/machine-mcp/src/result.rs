@@ -4,7 +4,7 @@ use std::sync::Arc;
 use machine_core::Text;
 use machine_core::message::{Body, Extras, Part};
 use machine_core::outcome::ToolResult;
-use rmcp::model::{CallToolResult, ContentBlock, ErrorData, ResourceContents};
+use rmcp::model::{CallToolResult, ContentBlock, CustomResult, ErrorData, ResourceContents, ServerResult};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -21,10 +21,15 @@ pub(crate) fn of(result: CallToolResult) -> ToolResult {
     ToolResult { is_error: is_error == Some(true), output, ..ToolResult::default() }
 }
 
+/// Stands in the place of an answer that cannot be read: what the server wrote, which [`quoted`] gives back.
+pub(crate) fn unreadable(said: &str) -> ServerResult {
+    ServerResult::CustomResult(CustomResult::new(cut(said).into()))
+}
+
 /// An answer that is no result, cut.
 pub(crate) fn quoted(answer: &impl Serialize) -> String {
     match serde_json::to_value(answer) {
-        // So is told what cannot be read otherwise.
+        // As `unreadable` has it.
         Ok(Value::String(said)) => cut(&said),
         Ok(said) => cut(&said.to_string()),
         Err(_) => String::new(),

@@ -10,17 +10,17 @@ use rmcp::transport::Transport;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 
-use crate::message::Read;
+use crate::line::Line;
+use crate::message::Parsed;
 use crate::noted::Noted;
-use crate::text::Text;
 
 /// The two streams.
 pub(crate) struct Wire<R, W> {
     read: BufReader<R>,
     /// The line that is being read.
-    line: Text,
+    line: Line,
     /// A message that goes on over several lines, and is not whole yet.
-    begun: Option<Text>,
+    begun: Option<Line>,
     /// Messages that were read and not taken.
     ready: VecDeque<ServerJsonRpcMessage>,
     noted: Noted,
@@ -36,7 +36,7 @@ where
     pub(crate) fn new(read: R, write: W, noted: Noted) -> Self {
         Self {
             read: BufReader::new(read),
-            line: Text::default(),
+            line: Line::default(),
             begun: None,
             ready: VecDeque::new(),
             noted,
@@ -45,7 +45,7 @@ where
     }
 
     /// Reads a line, or what stands after the last one; none: nothing comes any more. May be dropped and called again.
-    async fn next_line(&mut self) -> Option<Text> {
+    async fn next_line(&mut self) -> Option<Line> {
         loop {
             let read = self.read.fill_buf().await;
             let read = read.inspect_err(|error| tracing::warn!(%error, "a server cannot be read")).ok()?;
@@ -61,14 +61,14 @@ where
         }
     }
 
-    fn take(&mut self, line: Text) {
+    fn take(&mut self, line: Line) {
         if line.is_blank() {
             return;
         }
         let read = line.read();
         match self.begun.take() {
             None => self.tell(read, &line),
-            Some(begun) if !read.is_named => self.go_on(begun, &line),
+            Some(begun) if !read.has_version => self.go_on(begun, &line),
             // It will never be whole.
             Some(begun) => {
                 self.tell(begun.give_up(), &begun);
@@ -77,21 +77,23 @@ where
         }
     }
 
-    fn go_on(&mut self, mut begun: Text, line: &Text) {
+    fn go_on(&mut self, mut begun: Line, line: &Line) {
         begun.push_line(line);
-        if begun.is_closed() {
+        if line.is_cut() {
+            self.tell(begun.give_up(), &begun);
+        } else if begun.is_closed() {
             self.tell(begun.read(), &begun);
         } else {
             self.begun = Some(begun);
         }
     }
 
-    fn tell(&mut self, read: Read, text: &Text) {
+    fn tell(&mut self, read: Parsed, text: &Line) {
         if read.has_strays || read.begun.is_some() {
             self.noted.stray(&text.shown());
         }
         self.ready.extend(read.messages);
-        self.begun = read.begun.as_deref().map(Text::begun);
+        self.begun = read.begun.as_deref().map(Line::begun);
     }
 }
 

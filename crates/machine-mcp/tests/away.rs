@@ -5,7 +5,7 @@ mod fake_http;
 
 use std::time::Duration;
 
-use common::{Script, agent, call, told};
+use common::{Script, agent, call, prompted, told};
 use fake_http::{Calls, FakeHttp, Unknown};
 use machine_core::access::Access;
 use machine_core::ask::{By, Cause, Plan};
@@ -137,10 +137,7 @@ async fn a_cancellation_does_not_wait_for_the_answers_of_other_calls() {
     let calls = (0..40).flat_map(|_| call("work")).collect();
     let builder = Agent::builder().model(Script::of([calls])).tools_from(server);
     let agent = builder.config(|config| config.calls.max_parallel = 40).open().await.unwrap();
-    let turn = tokio::spawn({
-        let agent = agent.clone();
-        async move { agent.prompt("go").await }
-    });
+    let turn = prompted(&agent);
     fake.hears("tools/call", 16).await;
     agent.abort(Cause::by(By::User)).await.unwrap();
     fake.hears("notifications/cancelled", 1).await;

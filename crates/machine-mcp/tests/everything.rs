@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
 mod common;
 
-use common::{Script, agent, call, everything, progress, results, seen, told, wait_for};
+use common::{Script, agent, call, everything, progress, prompted, results, seen, told, wait_for};
 use machine_core::access::{Access, Mode};
 use machine_core::ask::{By, Cause, Plan};
 use machine_core::event::{EndReason, Event};
@@ -75,10 +75,7 @@ async fn an_abort_in_mid_operation_is_told_to_the_server_and_the_effect_is_unkno
     let script = Script::of([long, vec![], vec![("echo", r#"{"message": "still there"}"#.to_owned())]]);
     let (agent, mut events) = agent(script, &server).await;
     let mut watch = agent.events();
-    let prompt = tokio::spawn({
-        let agent = agent.clone();
-        async move { agent.prompt("go").await }
-    });
+    let prompt = prompted(&agent);
     wait_for(&mut watch, |event| matches!(event, Event::Progress { .. })).await;
     let aborted = agent.abort(Cause::by(By::User)).await.unwrap();
     assert_eq!(

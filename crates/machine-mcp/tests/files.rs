@@ -5,7 +5,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{Script, agent, call, everything, files, gone, told, wait_for};
+use common::{Script, agent, call, everything, files, gone, prompted, told, wait_for};
 use machine_core::event::{EndReason, Event};
 use machine_core::outcome::{ErrorCode, Outcome};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -92,10 +92,7 @@ async fn c_t04_a_server_that_is_killed_fails_its_call_and_takes_its_tools_with_i
     let builder = machine_host::Agent::builder().model(script.clone());
     let builder = builder.tools_from(server.clone()).tools_from(other);
     let (agent, mut events) = builder.open_watched().await.unwrap();
-    let prompt = tokio::spawn({
-        let agent = agent.clone();
-        async move { agent.prompt("go").await }
-    });
+    let prompt = prompted(&agent);
     wait_for(&mut events, |event| matches!(event, Event::Progress { .. })).await;
     kill_process(pid(&server), Signal::KILL).unwrap();
     assert_eq!(prompt.await.unwrap().unwrap().reason, EndReason::DONE);

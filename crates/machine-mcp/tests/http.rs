@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may also fail in a helper")]
 mod common;
 
-use common::{Script, agent, node, progress, seen, told, wait_for};
+use common::{Script, agent, node, progress, prompted, seen, told, wait_for};
 use machine_core::ask::{By, Cause};
 use machine_core::event::{EndReason, Event};
 use machine_core::outcome::{ErrorCode, Outcome};
@@ -48,10 +48,7 @@ async fn a_server_behind_an_address() {
     assert_eq!(told(&agent).await[0], (Outcome::Ok, "Echo: hello".to_owned()));
     assert_eq!(progress(&seen(&mut events)), ["1/2", "2/2"]);
 
-    let prompt = tokio::spawn({
-        let agent = agent.clone();
-        async move { agent.prompt("longer").await }
-    });
+    let prompt = prompted(&agent);
     wait_for(&mut events, |event| matches!(event, Event::Progress { .. })).await;
     agent.abort(Cause::by(By::User)).await.unwrap();
     prompt.await.unwrap().unwrap();

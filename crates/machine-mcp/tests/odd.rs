@@ -6,7 +6,7 @@ mod fake;
 
 use std::time::Duration;
 
-use common::{Script, agent, call, progress, seen, told, wait_for};
+use common::{Script, agent, call, progress, prompted, seen, told, wait_for};
 use fake::Fake;
 use machine_core::event::{EndReason, Event};
 use machine_core::outcome::{ErrorCode, Outcome};
@@ -18,10 +18,7 @@ use tokio::time::Instant;
 async fn answered(written: impl AsRef<[u8]>) -> (Outcome, String, bool) {
     let (mut fake, server) = Fake::open(&["work"]).await;
     let (agent, _events) = agent(Script::of([call("work")]), &server).await;
-    let turn = tokio::spawn({
-        let agent = agent.clone();
-        async move { agent.prompt("go").await }
-    });
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     let id = request["id"].to_string();
     let mut line = Vec::new();
@@ -72,6 +69,8 @@ async fn an_answer_whose_meaning_is_beyond_doubt_is_read() {
         fine.replace('{', "{\n  ").replace(',', ",\r\n  "),
         format!("[\n{}\n]", fine.replace(',', ",\n")),
         format!("{{\n{fine}"),
+        format!(r#"{{"jsonrpc":"2.0","id":"other","result":{{"x":NaN}}}}{fine}"#),
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"x":NaN}}}} {fine}"#),
     ] {
         let (outcome, text, in_vain) = answered(&written).await;
         assert_eq!((outcome, &*text, in_vain), (Outcome::Ok, "fine", false), "{written}");
@@ -142,6 +141,14 @@ async fn an_answer_that_can_be_read_in_no_way_fails_its_call_at_once() {
         (answer("fine").replace("}]}}", "}]}"), "fine\"}]}"),
         (answer(&"[".repeat(200)).replace("\"[", "[").replace("[\"", &"]".repeat(200)), "[[["),
         (answer(&long), r#""text":"xxx"#),
+        // Behind a bracket that is never closed, and beside another message.
+        ("{\n".to_owned() + r#"{"jsonrpc":"2.0","id":ID,"result":{"x":NaN}}"#, "NaN"),
+        (
+            r#"{"jsonrpc":"2.0","id":ID,"result":{"x":NaN}}{"jsonrpc":"2.0","id":"other","result":{}}"#
+                .into(),
+            "NaN",
+        ),
+        (format!("{{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":\n{{\"text\":\"{long}\"}}\n}}"), r#""jsonrpc""#),
         (format!(r#"{{"result":{{"content":[{{"text":"{long}"}}]}},"id":ID}}"#), r#""text":"xxx"#),
     ] {
         let shown: String = written.chars().take(120).collect();
@@ -205,10 +212,7 @@ async fn a_line_from_before_the_call_is_not_told() {
 async fn progress_with_an_empty_id_is_progress() {
     let (mut fake, server) = Fake::open(&["work"]).await;
     let (agent, mut events) = agent(Script::of([call("work")]), &server).await;
-    let turn = tokio::spawn({
-        let agent = agent.clone();
-        async move { agent.prompt("go").await }
-    });
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     let token = &request["params"]["_meta"]["progressToken"];
     let params = format!(r#"{{"progressToken":{token},"progress":1,"message":"half"}}"#);

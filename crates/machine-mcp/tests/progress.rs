@@ -2,7 +2,7 @@
 mod common;
 mod fake;
 
-use common::{Script, agent, call, progress, seen, told, wait_for};
+use common::{Script, agent, call, progress, prompted, seen, told, wait_for};
 use fake::Fake;
 use machine_core::event::Event;
 use machine_core::outcome::Outcome;
@@ -13,10 +13,7 @@ use serde_json::json;
 async fn c_c07_a_burst_of_progress_is_told_in_steps() {
     let (mut fake, server) = Fake::open(&["work"]).await;
     let (agent, mut events) = agent(Script::of([call("work")]), &server).await;
-    let turn = tokio::spawn({
-        let agent = agent.clone();
-        async move { agent.prompt("go").await }
-    });
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     let token = &request["params"]["_meta"]["progressToken"];
     for step in 0..=5_000 {
@@ -63,4 +60,24 @@ async fn c_c07_progress_that_comes_at_once_is_heard() {
     agent.prompt("go").await.unwrap();
     serving.await.unwrap();
     assert!(told(&agent).await.iter().all(|(outcome, _)| *outcome == Outcome::Ok));
+}
+
+/// A notification may be late, and says nothing any more then.
+#[tokio::test(start_paused = true)]
+async fn c_c07_progress_that_goes_back_is_dropped() {
+    let (mut fake, server) = Fake::open(&["work"]).await;
+    let (agent, mut events) = agent(Script::of([call("work")]), &server).await;
+    let turn = prompted(&agent);
+    let request = fake.asked("tools/call").await;
+    let token = &request["params"]["_meta"]["progressToken"];
+    let mut all = Vec::new();
+    for step in [5, 3, 6] {
+        fake.notify("notifications/progress", json!({ "progressToken": token, "progress": step })).await;
+        // Each is handled before the next comes.
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        all.extend(progress(&seen(&mut events)));
+    }
+    assert_eq!(all, ["5", "6"]);
+    fake.answer_text(&request, "fine").await;
+    turn.await.unwrap().unwrap();
 }

@@ -6,20 +6,15 @@ mod fake;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Script, agent, call, progress, seen, told, wait_for};
+use common::{Script, agent, call, progress, prompted, seen, told, wait_for};
 use fake::Fake;
 use machine_core::ask::{By, Cause};
-use machine_core::event::{EndReason, Event, TurnEnd};
+use machine_core::event::{EndReason, Event};
 use machine_core::outcome::{ErrorCode, Outcome};
-use machine_host::{Agent, PromptError, ToolSource};
+use machine_host::{Agent, ToolSource};
 use machine_mcp::{OpenError, Server};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-
-fn prompt(agent: &Agent) -> JoinHandle<Result<TurnEnd, PromptError>> {
-    let agent = agent.clone();
-    tokio::spawn(async move { agent.prompt("go").await })
-}
 
 fn abort(agent: &Agent) -> JoinHandle<()> {
     let agent = agent.clone();
@@ -37,7 +32,7 @@ async fn cancelled(fake: &mut Fake, request: &Value) {
 async fn c_x03_an_outcome_within_the_grace_of_an_abort_counts() {
     let (mut fake, server) = Fake::open(&["work"]).await;
     let (agent, mut events) = agent(Script::of([call("work")]), &server).await;
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     let aborted = abort(&agent);
     cancelled(&mut fake, &request).await;
@@ -53,7 +48,7 @@ async fn c_x03_an_outcome_within_the_grace_of_an_abort_counts() {
 async fn c_x06_the_first_late_outcome_is_told_and_late_progress_is_not() {
     let (mut fake, server) = Fake::open(&["work"]).await;
     let (agent, mut events) = agent(Script::of([call("work")]), &server).await;
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     fake.progress(&request, 1, "half").await;
     wait_for(&mut events, |event| matches!(event, Event::Progress { .. })).await;
@@ -80,7 +75,7 @@ async fn c_x06_the_first_late_outcome_is_told_and_late_progress_is_not() {
 async fn c_x03_the_grace_is_waited_for_also_where_nothing_late_is() {
     let (mut fake, server) = Fake::open_with(|o| o.late_within(Duration::ZERO), &["work"]).await;
     let (agent, _events) = agent(Script::of([call("work")]), &server).await;
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     let aborted = abort(&agent);
     cancelled(&mut fake, &request).await;
@@ -96,14 +91,14 @@ async fn c_x03_the_grace_is_waited_for_also_where_nothing_late_is() {
 async fn c_b07_a_call_that_is_never_answered_gives_back_its_accesses() {
     let (mut fake, server) = Fake::open_with(|o| o.late_within(Duration::from_secs(8)), &["work"]).await;
     let (agent, mut events) = agent(Script::of([call("work"), call("work")]), &server).await;
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     let aborted = abort(&agent);
     cancelled(&mut fake, &request).await;
     let begun = tokio::time::Instant::now();
     aborted.await.unwrap();
     turn.await.unwrap().unwrap();
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     // `rmcp` is told that nobody waits any more, and tells the server once more.
     fake.asked("notifications/cancelled").await;
     let again = fake.asked("tools/call").await;
@@ -120,7 +115,7 @@ async fn a_call_whose_answer_is_lost_fails_and_is_cancelled() {
     for lost in ["{ no JSON".to_owned(), " ".repeat(17 << 20)] {
         let (mut fake, server) = Fake::open(&["work"]).await;
         let (agent, _events) = agent(Script::of([call("work")]), &server).await;
-        let turn = prompt(&agent);
+        let turn = prompted(&agent);
         let request = fake.asked("tools/call").await;
         fake.line(&lost).await;
         let told_server = fake.asked("notifications/cancelled").await;
@@ -139,7 +134,7 @@ async fn a_call_whose_answer_is_lost_fails_and_is_cancelled() {
 async fn progress_of_a_call_begins_its_wait_anew() {
     let (mut fake, server) = Fake::open_with(|o| o.call_within(Duration::from_secs(10)), &["work"]).await;
     let (agent, _events) = agent(Script::of([call("work")]), &server).await;
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     for step in 1..=5 {
         tokio::time::sleep(Duration::from_secs(8)).await;
@@ -157,7 +152,7 @@ async fn c_t04_a_changed_list_is_the_table_of_the_next_step() {
     let (mut fake, server) = Fake::open(&["old", "both"]).await;
     let script = Script::of([call("old"), call("new"), call("old")]);
     let (agent, _events) = agent(script.clone(), &server).await;
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     fake.notify("notifications/tools/list_changed", json!({})).await;
     fake.answer_text(&request, "one").await;
@@ -178,7 +173,7 @@ async fn a_list_that_does_not_come_does_not_hold_up_the_turn() {
     let script = Script::of([call("old")]);
     let (agent, _events) = agent(script.clone(), &server).await;
     fake.notify("notifications/tools/list_changed", json!({})).await;
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     fake.asked("tools/list").await;
     fake.asked("notifications/cancelled").await;
     let request = fake.asked("tools/call").await;
@@ -195,7 +190,7 @@ async fn c_t04_a_server_that_closed_its_input_is_gone() {
     let script = Script::of([call("work")]);
     let (agent, _events) = agent(script.clone(), &server).await;
     let _open = fake.close_input();
-    assert_eq!(prompt(&agent).await.unwrap().unwrap().reason, EndReason::DONE);
+    assert_eq!(prompted(&agent).await.unwrap().unwrap().reason, EndReason::DONE);
     let told = told(&agent).await;
     assert_eq!(told[0].0, Outcome::error(ErrorCode::Failed));
     assert!(told[0].1.starts_with("the server `fake` is gone"), "{told:?}");
@@ -231,7 +226,7 @@ async fn c_t04_a_change_is_not_lost_with_who_first_asked_for_it() {
 async fn answered(result: Value) -> (Outcome, String) {
     let (mut fake, server) = Fake::open(&["work"]).await;
     let (agent, _events) = agent(Script::of([call("work")]), &server).await;
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     fake.answer(&request, result).await;
     assert_eq!(turn.await.unwrap().unwrap().reason, EndReason::DONE);
@@ -303,7 +298,7 @@ async fn two_tools_that_would_have_one_name_are_refused_at_opening() {
 async fn c_v10_a_name_that_no_provider_takes_is_made_legal() {
     let (mut fake, server) = Fake::open(&["files.read"]).await;
     let (agent, _events) = agent(Script::of([call("files_read")]), &server).await;
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     assert_eq!(request["params"]["name"], "files.read");
     fake.answer_text(&request, "fine").await;
@@ -316,7 +311,7 @@ async fn c_v10_a_name_that_no_provider_takes_is_made_legal() {
 async fn a_call_whose_agent_goes_away_is_cancelled() {
     let (mut fake, server) = Fake::open(&["work"]).await;
     let (agent, _events) = agent(Script::of([call("work")]), &server).await;
-    let turn = prompt(&agent);
+    let turn = prompted(&agent);
     let request = fake.asked("tools/call").await;
     turn.abort();
     let _ = turn.await;

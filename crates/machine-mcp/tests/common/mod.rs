@@ -8,13 +8,14 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use machine_adapter::Request;
-use machine_core::event::Event;
+use machine_core::event::{Event, TurnEnd};
 use machine_core::message::{Message, ToolMessage};
 use machine_core::outcome::Outcome;
 use machine_core::response::{Finish, Finished, ModelError};
-use machine_host::{Agent, BoxFuture, Events, Model, ModelOut};
+use machine_host::{Agent, BoxFuture, Events, Model, ModelOut, PromptError};
 use machine_mcp::{Builder, Server};
 use machine_servers::{Program, find};
+use tokio::task::JoinHandle;
 
 /// The calls of one response: tool and arguments. Without any it is the final answer.
 pub type Calls = Vec<(&'static str, String)>;
@@ -104,6 +105,12 @@ pub fn text(result: &ToolMessage) -> String {
 /// Outcome and text of every result.
 pub async fn told(agent: &Agent) -> Vec<(Outcome, String)> {
     results(agent).await.iter().map(|result| (result.outcome.clone(), text(result))).collect()
+}
+
+/// A turn that runs by itself.
+pub fn prompted(agent: &Agent) -> JoinHandle<Result<TurnEnd, PromptError>> {
+    let agent = agent.clone();
+    tokio::spawn(async move { agent.prompt("go").await })
 }
 
 /// What a watcher saw so far.

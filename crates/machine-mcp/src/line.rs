@@ -1,7 +1,7 @@
 //! A line that is read, or the lines of one message, of bounded length.
 use std::borrow::Cow;
 
-use crate::message::{self, Read};
+use crate::message::{self, Parsed};
 use crate::outline::Outline;
 
 /// The longest message that is read, in bytes, as in `rmcp`.
@@ -12,7 +12,7 @@ const BEGINNING: usize = 1 << 10;
 
 /// What was read so far.
 #[derive(Default)]
-pub(crate) struct Text {
+pub(crate) struct Line {
     /// All of it, or the beginning of what is too long.
     bytes: Vec<u8>,
     /// Of what is too long, or goes on over several lines.
@@ -20,7 +20,7 @@ pub(crate) struct Text {
     is_too_long: bool,
 }
 
-impl Text {
+impl Line {
     /// The beginning of one that goes on over several lines.
     pub(crate) fn begun(text: &str) -> Self {
         Self { bytes: text.into(), outline: Some(Outline::of(text.as_bytes())), is_too_long: false }
@@ -47,6 +47,11 @@ impl Text {
         self.push(&line.bytes);
     }
 
+    /// Whether only its beginning is here.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_too_long
+    }
+
     pub(crate) fn is_blank(&self) -> bool {
         self.bytes.trim_ascii().is_empty() && !self.is_too_long
     }
@@ -57,13 +62,13 @@ impl Text {
     }
 
     /// All that can be read in it.
-    pub(crate) fn read(&self) -> Read {
+    pub(crate) fn read(&self) -> Parsed {
         if self.is_too_long { self.give_up() } else { message::read(&self.bytes) }
     }
 
     /// What can be said of it if it is not read.
-    pub(crate) fn give_up(&self) -> Read {
-        self.outline.as_ref().map_or_else(Read::default, |outline| message::broken(outline, &self.shown()))
+    pub(crate) fn give_up(&self) -> Parsed {
+        self.outline.as_ref().map_or_else(Parsed::default, |outline| message::broken(outline, &self.shown()))
     }
 
     /// For messages, whole or not.
