@@ -28,3 +28,22 @@ impl Wire {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_speak_as_openai_did() {
+        for kind in AdapterKind::all().iter().copied() {
+            let wanted = match kind.as_lower_str() {
+                "openai_resp" => Wire::Responses,
+                "anthropic" | "minimax" => Wire::Messages,
+                "gemini" | "vertex" => Wire::Gemini,
+                "ollama" | "ollama_cloud" => Wire::Ollama,
+                _ => Wire::Chat,
+            };
+            assert_eq!(Wire::of(kind), wanted, "{kind}");
+        }
+    }
+}

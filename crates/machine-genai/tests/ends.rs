@@ -7,7 +7,7 @@ use common::answers::{
 };
 use common::{ANTHROPIC, GEMINI, OPENAI, Played, RESPONSES};
 use machine_core::event::{AttemptEnd, Event};
-use machine_core::response::Finish;
+use machine_core::response::{Finish, ModelEvent};
 use serde_json::{Value, json};
 
 /// Whether the time of the first token is known, of each attempt.
@@ -111,6 +111,43 @@ async fn every_item_of_a_response_counts_once() {
         let (played, _) = told(RESPONSES, vec![named(&frames)]).await;
         assert_eq!(played.history, ["user: go", wanted], "{frames:?}");
     }
+    // A server that counts positions otherwise, one that ends a text otherwise, and parts that say the same.
+    let unplaced = json!({"type": "response.output_text.delta", "delta": "one "});
+    let once = json!([{"type": "reasoning", "encrypted_content": "E1"}, text("one ")]);
+    let longer = json!([text("one ... ")]);
+    for (frames, wanted) in [
+        (vec![unplaced, completed(once)], "assistant: one  | ( openai_resp:e1)"),
+        (vec![delta(0, "one "), completed(longer)], "assistant: one "),
+        (
+            vec![completed(json!([thought("one", "E1"), text("one")]))],
+            "assistant: (one openai_resp:e1) | one",
+        ),
+    ] {
+        let (played, _) = told(RESPONSES, vec![named(&frames)]).await;
+        assert_eq!(played.history, ["user: go", wanted], "{frames:?}");
+    }
+    // Thinking in its own words, in pieces and whole.
+    let own = json!({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]});
+    let bare = json!({"type": "reasoning"});
+    for frames in [
+        vec![think("reasoning_text", "hm"), done(0, bare), delta(1, "one"), completed(json!([]))],
+        vec![completed(json!([own, text("one")]))],
+    ] {
+        let (played, _) = told(RESPONSES, vec![named(&frames)]).await;
+        assert_eq!(played.history, ["user: go", "assistant: (hm) | one"], "{frames:?}");
+    }
+    // Its id, wherever it stands.
+    let created = json!({"type": "response.created", "response": {"id": "resp_0"}});
+    let mut nameless = completed(json!([]));
+    nameless["response"]["id"].take();
+    for (frames, wanted) in [
+        (vec![created, delta(0, "one"), nameless], "resp_0"),
+        (vec![completed(json!([text("one")]))], "resp_1"),
+    ] {
+        let (played, _) = told(RESPONSES, vec![named(&frames)]).await;
+        let is_id = |event: &Event| matches!(event, Event::Delta { delta: ModelEvent::MessageId(id), .. } if **id == *wanted);
+        assert!(played.events.iter().any(is_id), "{frames:?}");
+    }
     // An image, once.
     let image = json!({"type": "image_generation_call", "result": "AAAA", "output_format": "webp"});
     let (played, _) =
@@ -152,8 +189,9 @@ async fn a_frame_is_read_as_its_provider_speaks() {
         assert_eq!(played.history, ["user: go", "assistant: well"], "{more}");
         assert_eq!(played.end.usage.known.input, 5, "{more}");
     }
-    let (played, _) = told(GEMINI, vec![gemini_text()]).await;
-    assert_eq!(played.history[1], "assistant: well");
+    let signed = json!({"candidates": [{"content": {"parts": [{"thoughtSignature": "S"}]}}]});
+    let (played, _) = told(GEMINI, vec![plain(&[signed]) + &gemini_text()]).await;
+    assert_eq!(played.history[1], "assistant: ( gemini:s) | well", "a part may be a signature alone");
     let (played, _) = told(OPENAI, vec![chat(&[json!({"content": "well"})], "stop")]).await;
     assert_eq!(played.history[1], "assistant: well");
 }

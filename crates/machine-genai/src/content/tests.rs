@@ -38,6 +38,8 @@ fn media_that_the_library_would_leave_out_are_refused() {
     assert_eq!(sent(OpenAI, "application/pdf", AWAY), away("application/pdf", "OpenAI"));
     assert_eq!(sent(OpenAI, "audio/wav", AWAY), away("audio/wav", "OpenAI"));
     assert_eq!(sent(OpenAI, "audio/wav", "data:audio/wav;base64,AAAA"), Ok(()));
+    assert_eq!(sent(OpenAIResp, "audio/wav", AWAY), away("audio/wav", "OpenAIResp"));
+    assert_eq!(sent(OpenAIResp, "audio/wav", "data:audio/wav;base64,AAAA"), Ok(()));
     assert!(sent(Ollama, "application/pdf", "data:application/pdf;base64,AAAA").is_err());
 }
 

@@ -54,7 +54,6 @@ impl Reading {
             "response.completed" | "response.incomplete" => self.read_end(seen, kind, part("response")),
             "response.failed" => {
                 let response = part("response");
-                seen.fail(response.get("error"));
                 seen.fail(Some(response));
                 self.read_end(seen, kind, response);
             }
@@ -112,9 +111,7 @@ impl Reading {
                 continue;
             }
             let id = words(item.get("call_id"));
-            // At its position, else one that was told at another position.
             let told = heads.iter().find(|(_, head)| **head == id).map(|(index, _)| *index);
-            let told = Some(position).filter(|at| heads.get(at) == Some(&id)).or(told);
             let behind = self.heads.keys().next_back().map_or(0, |last| last.saturating_add(1));
             self.read_item(seen, told.unwrap_or(behind), item);
             heads.retain(|index, _| Some(*index) != told);
